@@ -5,7 +5,7 @@ import Keyfob
 import KeyfobPrimitives
 import PKCS11
 
-/// Where the process starts.
+/// The entry point of the process.
 @main enum Main {
     static func main() {
         InheritedDescriptors.note()
@@ -20,25 +20,26 @@ import PKCS11
             _exit(failure.status.rawValue)
         }
         let status: ExitStatus
-        // The one place where the name we were started by matters. Names not listed are keyfob.
+        // The only place where the name of the program matters. All other names mean keyfob.
         switch arguments.first?.split(separator: "/").last.map(String.init) {
         case "security": status = SecurityTool.run(Array(arguments.dropFirst()))
         default: status = keyfob(Array(arguments.dropFirst()))
         }
-        // Not `exit`: what the libraries would take apart and free there, the system frees in a fraction of the time.
+        // _exit(2) instead of exit(3): the kernel frees the resources of the libraries much faster than their exit
+        // handlers.
         fflush(nil)
         _exit(status.rawValue)
     }
 
-    /// Variables that name what to work with, and where it lies. Values of others may be secrets, of any bytes.
+    /// The variables that select objects and their locations. Other variables may contain secrets with arbitrary bytes.
     private static let namingVariables = [
         "HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "KEYFOB_KEYCHAIN",
         "KEYFOB_TOKEN",
         "KEYFOB_MODULE", "KEYFOB_PIN_SOURCE",
     ]
 
-    /// The failure where an argument, or a variable, is not UTF-8. Swift would repair it: two names would become one,
-    /// and a directory another.
+    /// The failure for an argument or variable that is not UTF-8. Swift would repair it, and the repaired name or
+    /// directory would be a different one.
     private static var undecipherable: Failure? {
         for index in 0..<Int(CommandLine.argc) {
             guard let argument = unsafe CommandLine.unsafeArgv[index] else { continue }
@@ -69,10 +70,10 @@ import PKCS11
         return Failure(UsageError.pinOnCommandLine)
     }
 
-    /// Runs the command that `arguments` name, reports its failure, and returns its status.
+    /// Runs the command that `arguments` name, reports its error, and returns its exit status.
     static func keyfob(_ arguments: [String]) -> ExitStatus {
         do {
-            // A completion script calls back with the words typed so far: never to be judged by us.
+            // A completion script calls back with the words typed so far; they are not checked as a command line.
             if arguments.first?.hasPrefix("---completion") == true {
                 do {
                     HangWatch.choose(.zero)
@@ -81,7 +82,7 @@ import PKCS11
                     try command.run()
                     return .success
                 } catch where KeyfobCommand.exitCode(for: error) != .success {
-                    // A message would stand in the line that is being typed.
+                    // A message would appear in the line that is being typed.
                     return .usage
                 }
             }
@@ -92,7 +93,7 @@ import PKCS11
             let invocation = try Invocation(arguments, root: KeyfobCommand.self)
             var command = try invocation.parse(root: KeyfobCommand.self)
             if !type(of: command).configuration.subcommands.isEmpty {
-                // A noun alone: in a script it is a verb that got lost, so it must not look like success.
+                // A group without a verb must fail, because in a script the verb is missing by mistake.
                 guard !ErrorForm(arguments).isJSON else {
                     let words = (["keyfob"] + invocation.path).joined(separator: " ")
                     throw UsageError("a command is missing behind \"\(words)\".", hint: "All commands: \(words) --help")
@@ -108,15 +109,16 @@ import PKCS11
         }
     }
 
-    /// The word for whose `h` ArgumentParser gives help where nobody asked for it; `nil` where somebody did.
+    /// The word whose letter `h` makes ArgumentParser print help unintentionally; `nil` if help was requested.
     ///
-    /// To it `-dash`, the name of an item, is five short options. A script would be told that all went well.
+    /// ArgumentParser treats `-dash`, the name of an item, as four short options. Without this check, a script would
+    /// get a success status.
     private static func accidentalHelp(in arguments: [String]) -> String? {
         let options = arguments.prefix { $0 != "--" }
         let asked = ["-h", "--help", "-help", "help", "--version"]
         guard !options.contains(where: asked.contains) else { return nil }
         return options.first { word in
-            // The short options without a value, which may stand together.
+            // The short options without a value may be combined.
             word.count > 2 && word.first == "-" && word.dropFirst().first != "-" && word.contains("h")
                 && !word.dropFirst().allSatisfy { "hnqvy".contains($0) }
         }
@@ -136,7 +138,7 @@ import PKCS11
             }
             do {
                 let text = KeyfobCommand.fullMessage(for: error)
-                // Help is for people, whatever the form of results.
+                // Help is for people, so it is always text.
                 let isVersion = text == KeyfobCommand.version
                 try StandardOutput.write(
                     form.isJSON && isVersion
@@ -146,8 +148,8 @@ import PKCS11
                 failure = Failure(error)
             }
         case .validationFailure:
-            // ArgumentParser's full message ends in its usage lines; they are the remedy here.
-            // A verb that is none has been reported by now.
+            // ArgumentParser's full message ends with the usage, which becomes the hint. Unknown verbs have been
+            // reported already.
             let path = (try? Invocation(arguments, root: KeyfobCommand.self))?.path ?? []
             let raw = Discretion.checked(KeyfobCommand.message(for: error), of: path)
             let message = Suggestion.checked(raw).decapitalized
@@ -166,7 +168,7 @@ import PKCS11
 }
 
 extension String {
-    /// A help text with the options that every command takes behind the command's own.
+    /// A help text with the global options after the command's own.
     ///
     /// ArgumentParser puts options without a title last.
     var withGlobalOptionsLast: String {
@@ -176,19 +178,19 @@ extension String {
         return sections.map { $0.trimmingCharacters(in: .newlines) }.joined(separator: "\n\n")
     }
 
-    /// With a small first letter, as it follows `keyfob: `; words in capitals stay.
+    /// The text with a lowercase first letter, to follow `keyfob: `. Words in capitals stay unchanged.
     fileprivate var decapitalized: String {
         guard let first, let next = dropFirst().first, next.isLowercase || next == " " else { return self }
         return first.lowercased() + dropFirst()
     }
 }
 
-/// How an error is to be printed, found in the raw arguments: they may be what is wrong.
+/// The format for printing an error, from the raw arguments, because parsing them may have failed.
 struct ErrorForm: Equatable {
     let isJSON: Bool
     let isVerbose: Bool
 
-    /// What a file is to hold: no form of an error.
+    /// File formats, which do not apply to errors.
     private static let fileFormats: Set<String> = ["pem", "der", "ssh", "pkcs12"]
 
     init(_ arguments: [String], environmentFormat: String? = Environment.nonEmpty("KEYFOB_FORMAT")) {

@@ -7,7 +7,7 @@ package struct CivilDate: Hashable, Sendable {
 
     /// Creates a date and time from its fields; `nil` if one is out of range.
     ///
-    /// A day beyond the end of its month is a day of the next month, and second 60 is the first of the next minute.
+    /// Second 60 is the first of the next minute.
     package init?(year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int) {
         let isLeapYear = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
         let days = [31, isLeapYear ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]

@@ -1,10 +1,10 @@
 import COpenSSL
 import KeyfobPrimitives
 
-/// A libcrypto object that is decoded when it is first needed, once, by whichever thread comes first.
+/// A libcrypto object that is decoded once, on first use.
 ///
 /// The decoders of OpenSSL 3.0 take 100 times as long as reading the DER, and most certificates and keys are only
-/// listed. A refusal is remembered as well.
+/// listed. A failure is remembered too.
 final class LazyPointer: Sendable {
     private enum State {
         case pending
@@ -15,12 +15,12 @@ final class LazyPointer: Sendable {
     private let state = Lock(State.pending)
     private let make: @Sendable () throws(OpenSSLError) -> OwnedPointer
 
-    /// `make` is called at most once, under a lock: it calls nothing but libcrypto.
+    /// Creates a pointer. `make` runs at most once, under a lock, so it must call only libcrypto.
     init(_ make: @escaping @Sendable () throws(OpenSSLError) -> OwnedPointer) { self.make = make }
 
-    /// The object.
+    /// Returns the object. Blocks while another thread decodes it.
     ///
-    /// Blocks while another thread decodes it. - Throws: `OpenSSLError` when libcrypto refuses it, the same each time.
+    /// - Throws: `OpenSSLError` if libcrypto rejects the input; every call throws the same error.
     func owner() throws(OpenSSLError) -> OwnedPointer {
         try state.withLock { (state) throws(OpenSSLError) in
             switch state {
@@ -29,7 +29,7 @@ final class LazyPointer: Sendable {
             case .pending:
                 do throws(OpenSSLError) {
                     let owner = try make()
-                    // A decoder that succeeds at its second attempt leaves the first failure on the stack.
+                    // A decoder that succeeds at its second attempt leaves the first failure on the error stack.
                     ERR_clear_error()
                     state = .made(owner)
                     return owner
@@ -41,9 +41,9 @@ final class LazyPointer: Sendable {
         }
     }
 
-    /// Lends the object for the time of the call.
+    /// Calls `body` with the object, which is valid for the duration of the call.
     ///
-    /// - Throws: `OpenSSLError` when libcrypto refuses it; what `body` throws.
+    /// - Throws: `OpenSSLError` if libcrypto rejects the input; the errors of `body`.
     func withPointer<Result>(_ body: (OpaquePointer) throws -> Result) throws -> Result {
         try unsafe owner().withPointer(body)
     }

@@ -2,9 +2,9 @@ import Foundation
 import KeychainServices
 import Testing
 
-/// The names of algorithms against the patterns of the reference, section 4.3.
+/// The names of algorithms against Apple's patterns.
 @Suite struct AlgorithmNameTests {
-    /// A family: for each hash, what the pattern makes of it and the constant.
+    /// A family of algorithms: for each hash, the expected name and the constant.
     struct Family: Sendable, CustomTestStringConvertible {
         let pattern: String
         let members: [SecKeyAlgorithm]

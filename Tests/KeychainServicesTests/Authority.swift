@@ -4,7 +4,7 @@ import Testing
 
 @testable import KeychainServices
 
-/// A root, an intermediate, and certificates below it, made by the real `openssl` once for the process.
+/// A root, an intermediate, and certificates below it, made once per process by the `openssl` command.
 final class Authority: Sendable {
     static let shared = Result { try Authority() }
     let directory: TemporaryDirectory
@@ -44,7 +44,7 @@ final class Authority: Sendable {
         try openssl(
             "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout own.key -out own.pem -days 30",
             "-subj", "/CN=own")
-        // The intermediate has a certificate of another authority, too.
+        // The intermediate also has a certificate of another authority.
         try openssl(
             "x509 -req -in intermediate.csr -CA own.pem -CAkey own.key -CAcreateserial -days 20 "
                 + "-extfile intermediate.ext -out twin.pem")
@@ -72,7 +72,7 @@ final class Authority: Sendable {
 
     func data(_ name: String) throws -> Data { Data(try directory.read(name)) }
 
-    /// A certificate by the name of its file.
+    /// A certificate, by its file name.
     static func certificate(_ name: String) throws -> SecCertificate {
         let authority = try shared.get()
         let file = "\(name).der"
@@ -90,7 +90,7 @@ final class Authority: Sendable {
     }
 }
 
-/// What SecItemImport makes of a file.
+/// The result of SecItemImport.
 struct Imported {
     let status: OSStatus
     let items: [AnyObject]
@@ -128,5 +128,5 @@ func exporting(
     return (status, data as Data?)
 }
 
-/// Whether the leaf is trusted, without the reason.
+/// Whether the leaf is trusted, ignoring the reason.
 func isTrusted(_ trust: SecTrust) -> Bool { SecTrustEvaluateWithError(trust, nil) }

@@ -180,7 +180,7 @@ import Testing
         if row.days != 0 {
             #expect(SecTrustSetVerifyDate(trust, Date().addingTimeInterval(row.days * 86400) as CFDate) == errSecSuccess)
         }
-        // Code that only asks for the result has the question evaluated.
+        // Reading only the result also evaluates.
         let expected: SecTrustResultType = row.status == nil ? .unspecified : .recoverableTrustFailure
         var result = SecTrustResultType.proceed
         #expect(unsafe SecTrustGetTrustResult(trust, &result) == errSecSuccess && result == expected)
@@ -228,7 +228,7 @@ import Testing
             #expect(isTrusted(server) && isTrusted(basic))
             try throwaway.keychain.trust(root, for: [.email])
             #expect(!isTrusted(server) && isTrusted(basic))
-            // Who names the anchors means those alone.
+            // Setting anchors excludes the certificates that the keychain trusts.
             #expect(!isTrusted(basic, anchors: [] as CFArray))
             let leaf = try Authority.certificate("intermediate")
             #expect(SecItemAdd([kSecValueRef: leaf] as CFDictionary, nil) == errSecSuccess)
@@ -237,7 +237,7 @@ import Testing
             try throwaway.keychain.distrust(root)
             #expect(!isTrusted(basic) && SecItemCopyMatching(query, nil) == errSecItemNotFound)
         }
-        // A keychain that would have to ask is no reason to fail, and is not asked.
+        // A keychain that would need user interaction is not unlocked, and the evaluation does not fail.
         try throwaway.keychain.trust(Authority.certificate("root").certificate)
         var options = Keychain.Options()
         options.pinSource = try PINSource(parsing: "prompt")
@@ -247,7 +247,7 @@ import Testing
         SecKeychainUse(locked) { #expect(!isTrusted(SecPolicyCreateBasicX509())) }
     }
 
-    /// Whoever is asked here is asked in vain, and the test fails.
+    /// A prompter that records a test failure when it is called.
     private struct Nobody: Prompter {
         func readSecret(prompt: String, confirm: Bool) throws(KeychainError) -> SecretBytes {
             Issue.record("somebody was asked: \(prompt)")
@@ -312,7 +312,7 @@ import Testing
     @Test func `an answer to an old question is not kept`() throws {
         let chain = try ["leaf", "intermediate"].map { try Authority.certificate($0) } as CFArray
         var made: SecTrust?
-        // So many that a change comes while they are looked at.
+        // So many that a change occurs during the evaluation.
         let policies = (0..<20).map { _ in SecPolicyCreateBasicX509() } as CFArray
         #expect(unsafe SecTrustCreateWithCertificates(chain, policies, &made) == errSecSuccess)
         let trust = try #require(made)
@@ -326,7 +326,7 @@ import Testing
                 SecTrustSetAnchorCertificates(trust, anchors[anchor])
                 usleep(UInt32(round))
             }
-            // Without asking: what the other thread left behind is looked at.
+            // Reads the stored answer, without evaluating.
             while trust.answer == nil { usleep(10) }
             let result = trust.answer?.result
             if let result, result != (round % 2 == 1 ? .unspecified : .recoverableTrustFailure) { stale += 1 }

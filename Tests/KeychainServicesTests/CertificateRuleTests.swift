@@ -5,9 +5,9 @@ import Testing
 
 @testable import KeychainServices
 
-/// apple-secitem 4.4 and the evaluation of trust, line by line.
+/// Certificates and the evaluation of trust.
 @Suite struct CertificateRuleTests {
-    /// A certificate of the real `openssl` with its own signature.
+    /// A self-signed certificate of the `openssl` command.
     private func certificate(_ subject: String, _ names: String? = nil, days: Int = 30) throws -> SecCertificate {
         let directory = try TemporaryDirectory()
         var arguments = [
@@ -56,7 +56,7 @@ import Testing
         var addresses: CFArray?
         #expect(unsafe SecCertificateCopyEmailAddresses(certificate, &addresses) == errSecSuccess)
         #expect(addresses as? [String] == row.addresses)
-        // The label of a certificate that is added by reference (apple-secitem 2.4).
+        // The label of a certificate that is added by reference.
         let bench = try ItemBench()
         let added = bench.adding(["v_Ref": certificate] + wantsAttributes).dictionary
         #expect(added?["labl"] as? String == row.summary)
@@ -89,7 +89,7 @@ import Testing
     ])
     func `a server has the names of its certificate`(row: Host) throws {
         let certificate = try certificate("/CN=www.example.com", row.names)
-        // A client may have a name too.
+        // A policy for a client may have a name too.
         for isServer in [true, false] {
             var made: SecTrust?
             let policy = SecPolicyCreateSSL(isServer, row.host as CFString)
@@ -124,7 +124,7 @@ import Testing
             bench.expect(row.isRight ? 0 : -25300, bench.copy(["class": "cert", "m_Policy": policy]))
             let copied = try #require(SecPolicyCopyProperties(policy))
             #expect(SecPolicyCreateWithProperties(identifier, copied) == policy)
-            // Who accepts it once accepts it for these names.
+            // An exception covers all names of the policy.
             if !row.isRight { #expect(SecTrustSetExceptions(trust, SecTrustCopyExceptions(trust)) && isTrusted(trust)) }
         }
         #expect(SecPolicyCreateWithProperties(kSecPolicyAppleSSL, [kSecPolicyName: [7]] as CFDictionary) == nil)
@@ -165,7 +165,7 @@ import Testing
         }
     }
 
-    /// A trust object whose certificate is for another host, or too old.
+    /// A trust object whose certificate is for another host, or expired.
     private func trust(_ host: String, days: Double = 0) throws -> SecTrust {
         let certificate = try Authority.certificate("leaf")
         let chain = [certificate, try Authority.certificate("intermediate")] as CFArray
@@ -189,14 +189,14 @@ import Testing
         let again = try trust("other.example")
         #expect(SecTrustSetExceptions(again, exceptions) && isTrusted(again))
         #expect(!SecTrustSetExceptions(again, nil) && !isTrusted(again))
-        // Another host, another failure, another certificate, and bytes of nobody's.
+        // Another host, another failure, another certificate, and random bytes.
         let elsewhere = try trust("third.example")
         #expect(SecTrustSetExceptions(elsewhere, exceptions) && !isTrusted(elsewhere))
         let late = try trust("other.example", days: 25)
         #expect(SecTrustSetExceptions(late, exceptions))
         var error: CFError?
         #expect(unsafe !SecTrustEvaluateWithError(late, &error) && error?.code == Int(errSecCertificateExpired))
-        // Who accepts the host and the age accepts both.
+        // An exception with both failures covers both.
         let both = try #require(SecTrustCopyExceptions(late) as Data?)
         #expect(SecTrustSetExceptions(late, both as CFData) && isTrusted(late))
         var made: SecTrust?
@@ -205,7 +205,7 @@ import Testing
         let another = try #require(made)
         #expect(!SecTrustSetExceptions(another, exceptions))
         for wrong in [Data(), Data(count: 64), Data(count: 68), Data(count: 69)] { #expect(!SecTrustSetExceptions(first, wrong as CFData)) }
-        // A root that nobody believes is accepted, and its host is looked at all the same.
+        // An untrusted root is accepted, and so is a host mismatch.
         for (host, isAccepted) in [("web.example", true), ("other.example", true)] {
             let strange = try self.trust(host)
             SecTrustSetAnchorCertificates(strange, [] as CFArray)
@@ -214,7 +214,7 @@ import Testing
             SecTrustSetVerifyDate(strange, Date().addingTimeInterval(25 * 86400) as CFDate)
             #expect(!isTrusted(strange))
         }
-        // What is trusted anyway needs none, and has the usual result.
+        // A trusted certificate needs no exception, and gives the usual result.
         let fine = try trust("web.example")
         #expect(SecTrustSetExceptions(fine, SecTrustCopyExceptions(fine)) && isTrusted(fine))
         #expect(unsafe SecTrustGetTrustResult(fine, &result) == errSecSuccess && result == .unspecified)
@@ -232,7 +232,7 @@ import Testing
         }
     }
 
-    /// One value of SecCertificateCopyValues.
+    /// One field of SecCertificateCopyValues.
     private func value(_ certificate: SecCertificate, _ key: CFString) -> NSObject? {
         let values = SecCertificateCopyValues(certificate, [key] as CFArray, nil) as? [CFString: [CFString: Any]]
         #expect(values?.keys.allSatisfy { $0 == key } == true)
@@ -246,7 +246,7 @@ import Testing
             (kSecOIDX509V1ValidityNotBefore, SecCertificateCopyNotValidBeforeDate(certificate)),
             (kSecOIDX509V1ValidityNotAfter, SecCertificateCopyNotValidAfterDate(certificate)),
         ] {
-            // As code on the Mac reads it.
+            // Read in the way that code for macOS does.
             let seconds = (value(certificate, key) as? NSNumber)?.doubleValue
             #expect(seconds.map { Date(timeIntervalSinceReferenceDate: $0) } == date as Date?)
         }

@@ -5,9 +5,9 @@ import Testing
 
 @testable import KeychainServices
 
-/// Files, keys and certificates of which a byte is wrong, or the end is missing: refused or read, and never more.
+/// Files, keys and certificates with a changed byte or a missing end must be rejected or read.
 @Suite struct ChangedBytesTests {
-    /// How far the changed bytes are from each other.
+    /// The distance between the changed bytes.
     private let step = 23
 
     private func forEachChange(of data: Data, _ body: (Data) throws -> Void) rethrows {
@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    /// What such a call may say.
+    /// The codes that such a call may return.
     private static let refusals: Set<OSStatus> = [
         errSecUnknownFormat, errSecDecode, errSecAuthFailed, errSecPassphraseRequired, errSecUnsupportedFormat,
         errSecPkcs12VerifyFailure, errSecDataTooLarge, errSecParam,

@@ -2,7 +2,7 @@ import Foundation
 import KeychainServices
 import Testing
 
-/// Every constant against the value that the reference has for it, typed from there.
+/// Every constant against Apple's value.
 @Suite struct ConstantTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let raw: String
@@ -28,7 +28,7 @@ import Testing
     }
 
     private static let sections: [[Row]] = [
-        // Classes (1.1)
+        // Classes
         [
             Row("class", kSecClass),
             Row("genp", kSecClassGenericPassword),
@@ -38,7 +38,7 @@ import Testing
             Row("idnt", kSecClassIdentity),
             Row("apls", kSecClassAppleSharePassword),
         ],
-        // Common attributes (1.3)
+        // Common attributes
         [
             Row("agrp", kSecAttrAccessGroup),
             Row("pdmn", kSecAttrAccessible),
@@ -64,7 +64,7 @@ import Testing
             Row("clip", kSecAttrAppClipItem),
             Row("nleg", kSecAttrNoLegacy),
         ],
-        // Generic passwords (1.4)
+        // Generic passwords
         [
             Row("acct", kSecAttrAccount),
             Row("svce", kSecAttrService),
@@ -80,7 +80,7 @@ import Testing
             Row("cusi", kSecAttrHasCustomIcon),
             Row("prot", kSecAttrProtected),
         ],
-        // Internet passwords (1.5)
+        // Internet passwords
         [
             Row("sdmn", kSecAttrSecurityDomain),
             Row("srvr", kSecAttrServer),
@@ -95,7 +95,7 @@ import Testing
             Row("bin2", kSecDataInetExtraClientDefined2),
             Row("bin3", kSecDataInetExtraClientDefined3),
         ],
-        // Protocols (1.5)
+        // Protocols
         [
             Row("ftp ", kSecAttrProtocolFTP),
             Row("ftpa", kSecAttrProtocolFTPAccount),
@@ -129,7 +129,7 @@ import Testing
             Row("ircs", kSecAttrProtocolIRCS),
             Row("pops", kSecAttrProtocolPOP3S),
         ],
-        // Authentication types (1.5)
+        // Authentication types
         [
             Row("ntlm", kSecAttrAuthenticationTypeNTLM),
             Row("msna", kSecAttrAuthenticationTypeMSN),
@@ -140,7 +140,7 @@ import Testing
             Row("form", kSecAttrAuthenticationTypeHTMLForm),
             Row("dflt", kSecAttrAuthenticationTypeDefault),
         ],
-        // Certificates (1.6)
+        // Certificates
         [
             Row("ctyp", kSecAttrCertificateType),
             Row("cenc", kSecAttrCertificateEncoding),
@@ -150,7 +150,7 @@ import Testing
             Row("skid", kSecAttrSubjectKeyID),
             Row("pkhh", kSecAttrPublicKeyHash),
         ],
-        // Keys (1.7)
+        // Keys
         [
             Row("kcls", kSecAttrKeyClass),
             Row("klbl", kSecAttrApplicationLabel),
@@ -181,7 +181,7 @@ import Testing
             Row("1", kSecAttrKeyClassPrivate),
             Row("2", kSecAttrKeyClassSymmetric),
         ],
-        // Key types (4.2)
+        // Key types
         [
             Row("42", kSecAttrKeyTypeRSA),
             Row("73", kSecAttrKeyTypeEC),
@@ -197,7 +197,7 @@ import Testing
             Row("2147483679", kSecAttrKeyTypeSecureEnclaveAttestation),
             Row("2147483680", kSecAttrKeyTypeSecureEnclaveAnonymousAttestation),
         ],
-        // Accessibility (1.9)
+        // Accessibility
         [
             Row("ak", kSecAttrAccessibleWhenUnlocked),
             Row("ck", kSecAttrAccessibleAfterFirstUnlock),
@@ -208,7 +208,7 @@ import Testing
             Row("akpu", kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly),
             Row("f", kSecAttrAccessibleUntilReboot),
         ],
-        // Filters (2.5)
+        // Filters
         [
             Row("m_Policy", kSecMatchPolicy),
             Row("m_Issuers", kSecMatchIssuers),
@@ -229,7 +229,7 @@ import Testing
             Row("m_LimitOne", kSecMatchLimitOne),
             Row("m_LimitAll", kSecMatchLimitAll),
         ],
-        // Returns and values (2.1, 2.8)
+        // Returns and values
         [
             Row("r_Data", kSecReturnData),
             Row("r_Attributes", kSecReturnAttributes),
@@ -239,7 +239,7 @@ import Testing
             Row("v_Ref", kSecValueRef),
             Row("v_PersistentRef", kSecValuePersistentRef),
         ],
-        // Uses (2.11)
+        // Uses
         [
             Row("u_ItemList", kSecUseItemList),
             Row("u_Tomb", kSecUseTombstones),
@@ -260,7 +260,7 @@ import Testing
             Row("u_CertWithIssuers", kSecUseCertificatesWithMatchIssuers),
             Row("nleg", kSecUseDataProtectionKeychain),
         ],
-        // Tokens (4.7)
+        // Tokens
         [
             Row("com.apple.setoken", kSecAttrTokenIDSecureEnclave),
             Row("com.apple.setoken:aks", kSecAttrTokenIDAppleKeyStore),
@@ -270,7 +270,7 @@ import Testing
             Row("private", kSecPrivateKeyAttrs),
             Row("public", kSecPublicKeyAttrs),
         ],
-        // Import (4.8)
+        // Import
         [
             Row("passphrase", kSecImportExportPassphrase),
             Row("access", kSecImportExportAccess),

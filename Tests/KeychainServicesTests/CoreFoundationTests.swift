@@ -2,7 +2,7 @@ import Foundation
 import KeychainServices
 import Testing
 
-/// Core Foundation's names over Foundation's classes.
+/// Core Foundation's names for Foundation's classes.
 @Suite struct CoreFoundationTests {
     @Test func `A type identifier tells every kind of object from the others`() {
         let objects: [(CFTypeRef, CFTypeID)] = [

@@ -2,7 +2,7 @@ import Foundation
 import KeychainServices
 import Testing
 
-/// Core Foundation's functions that read and write through pointers.
+/// Core Foundation's functions that use pointers.
 @Suite struct CoreFoundationValueTests {
     @Test(arguments: [(0, 4, [1, 2, 3, 4]), (1, 2, [2, 3]), (4, 0, []), (3, 2, []), (-1, 2, []), (0, -1, []), (5, 0, []), (1, .max, [])])
     func `Bytes of a range are copied, and none of one that is not within`(row: (start: Int, length: Int, bytes: [UInt8])) {
@@ -63,7 +63,7 @@ import Testing
     @Test func `A pointer to a member is good for as long as the collection is there`() throws {
         let policy = SecPolicyCreateBasicX509()
         let array = [[kSecAttrLabel: "label", kSecValueRef: policy] as NSDictionary, "text" as NSString] as CFArray
-        // As code from before Swift had classes for it does.
+        // As in code from before Swift had classes for Core Foundation types.
         let dictionary = unsafe unsafeBitCast(try #require(CFArrayGetValueAtIndex(array, 0)), to: CFDictionary.self)
         for _ in 0..<100 {
             let (first, second) = unsafe (CFArrayGetValueAtIndex(array, 1), CFArrayGetValueAtIndex(array, 1))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import KeychainServices
 
-/// The table between a keychain's codes and result codes, both ways.
+/// The mapping between keychain codes and result codes, in both directions.
 @Suite struct ErrorMappingTests {
     @Test func `The table has every code that a keychain reports`() throws {
         let source = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -73,7 +73,7 @@ import Testing
         row: StatusDescription
     ) throws {
         guard let code = KeychainError.Code(row.status), code != .failed else { return }
-        // Codes of Apple's that say the same as another share a code, and come back as the usual one.
+        // Apple's codes with the same meaning share a keychain code, which maps back to the usual one.
         let usual: [OSStatus: OSStatus] = [
             errSecInvalidItemRef: errSecParam, errSecAuthNeeded: errSecInteractionNotAllowed,
             errSecInteractionRequired: errSecInteractionNotAllowed, errSecKeyIsSensitive: errSecUnimplemented,

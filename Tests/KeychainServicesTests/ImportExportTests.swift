@@ -7,7 +7,7 @@ import Testing
 @testable import KeychainServices
 
 @Suite struct ImportExportTests {
-    /// SecPKCS12Import's answer.
+    /// The result of SecPKCS12Import.
     private func importPKCS12(_ data: Data, _ options: NSDictionary) -> (status: OSStatus, items: [NSDictionary]?) {
         var items: CFArray?
         let status = unsafe SecPKCS12Import(data as CFData, options, &items)
@@ -143,7 +143,7 @@ import Testing
         bench.expect(-25300, bench.copy(["class": "keys", "sync": "syna"]))
         let kept = bench.copying(["class": "cert"] + wantsAll + wantsReference).array as? [SecCertificate]
         #expect(kept == [first.secCertificate])
-        // In memory nothing is in the way, and elsewhere in the keychain there is room.
+        // Importing to memory, or with another primary key, causes no conflict.
         let memory = importPKCS12(try file(second.key, second.certificate), [kSecImportExportPassphrase: "secret"])
         #expect(memory.items?.first?.object(forKey: kSecImportItemIdentity) as? SecIdentity == second.secIdentity)
         let apart = options.mutableCopy() as? NSMutableDictionary
@@ -151,7 +151,7 @@ import Testing
         let other = try bench.use { importPKCS12(try file(second.key, second.certificate), try #require(apart)) }
         #expect(other.status == errSecSuccess)
         #expect(bench.copying(["class": "idnt"] + wantsReference).value as? SecIdentity == second.secIdentity)
-        // The certificate's own key is welcome.
+        // Importing the key that belongs to the certificate succeeds.
         let own = try bench.use { importPKCS12(try file(first.key, first.certificate), options) }
         #expect(own.status == errSecSuccess)
         #expect(bench.copying(["class": "idnt"] + wantsAll + wantsReference).array?.count == 2)

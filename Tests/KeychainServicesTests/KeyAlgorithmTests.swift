@@ -14,7 +14,7 @@ import Testing
         var testDescription: String { "\(identifier), \(kind) in \(place)" }
     }
 
-    /// One curve for each row, all three for those whose format depends on the curve.
+    /// One curve for each row, or all three if the format depends on the curve.
     static func rows(_ isWanted: (KeyScheme) -> Bool) -> [Row] {
         KeyScheme.table.filter { isWanted($0.value) }.sorted { $0.key < $1.key }.flatMap { identifier, scheme in
             let kinds: [KeyKind] =
@@ -59,7 +59,7 @@ import Testing
             #expect(
                 verify(publicKey, row.algorithm, data, signature) == Outcome(value: false, status: errSecVerifyFailed))
         }
-        // A public key signs nothing; a digest has one length.
+        // A public key cannot sign, and a digest has a fixed length.
         let refusal = Outcome<Data?>(value: nil, status: errSecParam)
         #expect(sign(publicKey, row.algorithm, data) == refusal)
         if input == .digest, scheme.digest != nil { #expect(sign(key, row.algorithm, data.dropLast()) == refusal) }
@@ -80,7 +80,7 @@ import Testing
             let opened = try #require(decrypt(key, row.algorithm, sealed).value)
             #expect(isRaw ? opened.suffix(message.count) == message && opened.count == 256 : opened == message)
             guard !isRaw else { continue }
-            // Another ciphertext of RSA may by chance be good PKCS#1, once in some hundred thousand times.
+            // A random RSA ciphertext is valid PKCS#1 once in some hundred thousand times.
             for position in [0, sealed.count / 2, sealed.count - 1] where row.algorithm != .rsaEncryptionPKCS1 {
                 var changed = sealed
                 changed[position] ^= 1

@@ -9,7 +9,7 @@ import Testing
 
 @testable import KeychainServices
 
-/// Keys from bytes, to bytes, and generated; vectors V107 to V111.
+/// Keys from bytes, their encodings, and generated keys; vectors V107 to V111.
 @Suite struct KeyCreationTests {
     private func keys(_ attributes: [CFString: Any]) -> Outcome<Int> {
         var result: CFTypeRef?
@@ -35,7 +35,7 @@ import Testing
             for query in [[kSecAttrLabel: "pair" as Any], [kSecAttrApplicationTag: Data("tag".utf8)]] {
                 #expect(keys(query) == Outcome(value: count, status: count == 0 ? errSecItemNotFound : errSecSuccess))
             }
-            // What is permanent on the token stays there; what is in memory can be taken out.
+            // A permanent key stays on the token; one in memory can be exported.
             #expect(representation(of: key).status == (permanent.private ? errSecUnimplemented : nil))
             guard permanent.private != permanent.public else { return }
             let missing = permanent.private ? try #require(SecKeyCopyPublicKey(key)) : key
@@ -94,7 +94,7 @@ import Testing
             let (key, other) = (try #require(generate(parameters).value), try #require(generate(parameters).value))
             let publicKey = try #require(SecKeyCopyPublicKey(key))
             let signature = try #require(sign(key, algorithm, Data([1])).value)
-            // Until the deletion a signature is right, afterwards there is none; another key's there never is.
+            // Signatures are valid until the deletion; afterwards none is made, and never one with another key.
             DispatchQueue.concurrentPerform(iterations: 64) { index in
                 if index == 32 {
                     let status = try? SecKeyUse(throwaway) { SecItemDelete([kSecValueRef: key] as CFDictionary) }
@@ -113,7 +113,7 @@ import Testing
             #expect(SecKeyCopyAttributes(key) != nil && SecKeyIsAlgorithmSupported(key, .sign, algorithm))
             #expect(representation(of: key).value == nil && keys([:]).value == 1)
             #expect(SecItemDelete([kSecValueRef: key] as CFDictionary) == errSecItemNotFound)
-            // Of no key in a keychain is there anything left to add.
+            // A removed key cannot be added by its reference.
             #expect(SecItemAdd([kSecValueRef: key] as CFDictionary, nil) != errSecSuccess)
             #expect(keys([:]).value == 1)
         }
@@ -132,7 +132,7 @@ import Testing
                 kSecAttrKeyType: kSecAttrKeyTypeEC, kSecAttrKeyClass: kSecAttrKeyClassPrivate,
             ]).value)
             #expect(copy == key)
-            // A key that is bound to the token never leaves it, whatever is asked for.
+            // A key that is bound to the token never leaves it.
             parameters[kSecAttrTokenID] = "com.apple.setoken"
             parameters[kSecPrivateKeyAttrs] = [kSecAttrIsExtractable: true, kSecAttrLabel: "stays"] as NSDictionary
             let bound = try #require(generate(parameters).value)
@@ -199,7 +199,7 @@ import Testing
             let attributes: [CFString: Any] = [kSecAttrKeyType: type, kSecAttrKeyClass: half]
             #expect(key(from: bytes, attributes) == Outcome(value: original, status: nil))
             #expect(representation(of: original).value == bytes)
-            // V110: altered bytes, and the other half's.
+            // V110: altered bytes, and the bytes of the other half.
             let refusal = Outcome<SecKey?>(value: nil, status: errSecParam)
             let other = half == kSecAttrKeyClassPrivate ? kSecAttrKeyClassPublic : kSecAttrKeyClassPrivate
             if kind != .ed25519 { #expect(key(from: bytes, [kSecAttrKeyType: type, kSecAttrKeyClass: other]) == refusal) }
@@ -297,7 +297,7 @@ import Testing
             let stored = try #require(found as? SecKey)
             #expect(stored == key && stored != SecKeyCopyPublicKey(key))
             if case .token = stored.material {} else { Issue.record("the key is not on the token") }
-            // Added by reference it may leave again (V19).
+            // A key that was added by reference may leave again (V19).
             #expect(representation(of: stored).value == representation(of: key).value)
         }
     }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import KeychainServices
 
-/// What a call gave, and the code of the error that it reported.
+/// The result of a call and the code of the error that it reported.
 struct Outcome<Value> {
     let value: Value
     let status: OSStatus?
@@ -15,7 +15,7 @@ struct Outcome<Value> {
 extension Outcome: Equatable where Value: Equatable {}
 extension Outcome: Sendable where Value: Sendable {}
 
-/// The outcome of a function that reports errors; whether there is one must agree with what is returned.
+/// The outcome of a function that reports errors. An error must be reported if and only if the result is a failure.
 func outcome<Value>(_ body: (UnsafeMutablePointer<Unmanaged<CFError>?>) -> Value) -> Outcome<Value> {
     var error: Unmanaged<CFError>?
     let value = unsafe body(&error)
@@ -60,10 +60,10 @@ func representation(of key: SecKey) -> Outcome<Data?> {
     unsafe outcome { unsafe SecKeyCopyExternalRepresentation(key, $0) as Data? }
 }
 
-/// Where a key of a test is.
+/// Where a test's key is.
 enum KeyPlace: String, CaseIterable, Sendable { case memory, token }
 
-/// The kinds of keys.
+/// The types of keys.
 enum KeyKind: String, CaseIterable, Sendable {
     case rsa2048, p256, p384, p521, ed25519
 
@@ -78,7 +78,7 @@ enum KeyKind: String, CaseIterable, Sendable {
     }
 }
 
-/// Keys of every kind, in memory and on one token, which tests use and do not change.
+/// Keys of every type, in memory and on one token. Tests use them without changing them.
 final class KeyFixture: Sendable {
     static let shared = Result { try KeyFixture() }
 
@@ -100,13 +100,13 @@ final class KeyFixture: Sendable {
         self.keys = keys
     }
 
-    /// The private key of a kind at a place.
+    /// The private key of a type in a place.
     static func key(_ kind: KeyKind, _ place: KeyPlace) throws -> SecKey {
         try #require(shared.get().keys["\(kind) \(place)"])
     }
 }
 
-/// Runs `body` on the keychain of a test, in the group without a name, where what has no row is seen too.
+/// Runs `body` on a test's keychain, in the group without a name, which includes objects without a row.
 func SecKeyUse<Result>(_ throwaway: ThrowawayKeychain, _ body: () throws -> Result) throws -> Result {
     try SecKeychainUse(throwaway.keychain, accessGroups: [""], during: body)
 }

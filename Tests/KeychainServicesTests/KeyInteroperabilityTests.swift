@@ -6,14 +6,14 @@ import Testing
 
 @testable import KeychainServices
 
-/// The real `openssl` on the other side.
+/// Interoperability with the `openssl` command.
 @Suite struct KeyInteroperabilityTests {
-    /// A directory with a key of a kind as the command has it.
+    /// A directory with a key in the command's form.
     struct Peer {
         let directory: TemporaryDirectory
         let key: SecKey
 
-        /// Hands over the public half of a key, and the private one where it can leave.
+        /// Writes the public half of a key, and the private one if it can be exported.
         init(_ kind: KeyKind, _ place: KeyPlace) throws {
             directory = try TemporaryDirectory()
             key = try KeyFixture.key(kind, place)
@@ -111,8 +111,10 @@ import Testing
         #expect(secret == Data(derived.output))
     }
 
-    /// Apple's ECIES, put together from the parts of the command: agreement, X9.63, and AES in counter mode. GCM's
-    /// counter starts at GHASH of the nonce, for it has not twelve bytes (SP 800-38D 7.1).
+    /// Apple's ECIES, built from the command's parts: agreement, X9.63, and AES in counter mode.
+    ///
+    /// The counter of GCM starts at GHASH of the nonce, because the nonce does not have twelve bytes (SP 800-38D
+    /// section 7.1).
     @Test(
         arguments: [
             (SecKeyAlgorithm.eciesEncryptionStandardX963SHA256AESGCM, KeyKind.p256, "SHA256", 16, false),
@@ -146,7 +148,7 @@ import Testing
         var counter = multiply(nonce, hashKey)
         counter[15] ^= 128
         counter = multiply(counter, hashKey)
-        // The first block of the counter is for the tag.
+        // The first counter block is for the tag.
         let low = counter[12...].reduce(UInt32(0)) { $0 << 8 | UInt32($1) } &+ 1
         counter[12...] = (0..<4).map { UInt8(truncatingIfNeeded: low >> (24 - 8 * UInt32($0))) }[...]
         try peer.directory.write(Array(box[size...].dropLast(16)), to: "sealed")
@@ -158,7 +160,7 @@ import Testing
         bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
-    /// The product of two blocks in GHASH's field (SP 800-38D 6.3).
+    /// The product of two blocks in the field of GHASH (SP 800-38D section 6.3).
     private func multiply(_ left: [UInt8], _ right: [UInt8]) -> [UInt8] {
         var product = [UInt8](repeating: 0, count: 16)
         var factor = right

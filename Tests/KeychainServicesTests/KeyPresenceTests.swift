@@ -8,9 +8,9 @@ import Testing
 
 @testable import KeychainServices
 
-/// Private keys whose access control asks for somebody: every use asks, and the public half does not.
+/// Private keys whose access control requires user presence: every use asks, and using the public half does not.
 @Suite struct KeyPresenceTests {
-    /// Answers every question with the same words, and counts them.
+    /// A prompter that gives the same answer to every question and counts them.
     private final class Person: Prompter {
         let answer: String?
         let count = Lock(0)
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    /// What a private key does, and whether it did.
+    /// An operation of a private key, and whether it succeeded.
     struct Use: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let kind: KeyKind
@@ -57,7 +57,7 @@ import Testing
         Use("an export", .p256) { representation(of: $0) },
     ]
 
-    /// The keychain of a test, as a program sees it whose owner gives `answer`.
+    /// A test's keychain as seen by a program whose user gives `answer`.
     private func keychain(_ throwaway: ThrowawayKeychain, _ person: Person, _ pin: String) throws -> Keychain {
         var options = Keychain.Options()
         options.pinSource = try PINSource(parsing: "prompt")
@@ -72,7 +72,7 @@ import Testing
         return try String(contentsOfFile: file, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// A key that may leave its token, with an access control.
+    /// An extractable key with an access control.
     private func makeKey(_ kind: KeyKind, _ flags: SecAccessControlCreateFlags) throws -> SecKey {
         var parameters = kind.parameters
         parameters[kSecPrivateKeyAttrs] = [
@@ -86,7 +86,7 @@ import Testing
     func `a guarded key is used by who says that they are there`(use: Use) throws {
         let throwaway = try TestKeychain.make()
         let made = try SecKeyUse(throwaway) { try makeKey(use.kind, [.userPresence, .privateKeyUsage]) }
-        // Nobody can be asked: the PIN of this keychain comes from a file.
+        // The user cannot be asked, because the PIN of this keychain comes from a file.
         #expect(try use.run(made) == Outcome(value: nil, status: errSecInteractionNotAllowed))
         let pin = try pin(throwaway)
         for (answer, status) in [(pin, nil), ("another", errSecAuthFailed), (nil, errSecUserCanceled)] as [(String?, OSStatus?)] {
@@ -96,7 +96,7 @@ import Testing
                 let query = [kSecClass: kSecClassKey, kSecAttrLabel: "guarded", kSecReturnRef: true] as CFDictionary
                 #expect(unsafe SecItemCopyMatching(query, &found) == errSecSuccess)
                 let key = try #require(found as? SecKey)
-                // A reference, a description, and what the public half does ask nobody.
+                // A reference, a description, and using the public half require no confirmation.
                 #expect(SecKeyCopyAttributes(key)?.object(forKey: kSecValueData) == nil)
                 #expect(SecKeyCopyAttributes(key)?.object(forKey: kSecAttrAccessControl) is SecAccessControl)
                 #expect(!verify(key, Self.verification(use.kind), Data(), Data([1])).value)
@@ -146,7 +146,7 @@ import Testing
             #expect(unsafe SecItemCopyMatching(query, &found) == status ?? errSecSuccess)
             #expect(SecKeyIsAlgorithmSupported(key, .sign, .ecdsaSignatureMessageX962SHA256))
             guard row.isGuarded else { return }
-            // Who takes the access control away is asked no more.
+            // Without its access control, the key requires no confirmation.
             let free = SecAccessControl(protection: "ak", flags: [])
             #expect(SecItemUpdate([kSecValueRef: key] as CFDictionary, [kSecAttrAccessControl: free] as CFDictionary) == 0)
             let again = [kSecClass: kSecClassKey, kSecReturnRef: true] as CFDictionary

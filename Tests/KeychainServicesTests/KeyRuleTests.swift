@@ -4,7 +4,7 @@ import Testing
 
 @testable import KeychainServices
 
-/// apple-secitem 4.1 and 4.3 line by line: what each kind and half of a key can do, and how it refuses.
+/// The operations that each type and half of a key supports, and the errors of the others.
 @Suite struct KeyRuleTests {
     static let identifiers: [String] = {
         var all = [
@@ -31,7 +31,7 @@ import Testing
         return all
     }()
 
-    /// The rule, said by the identifier alone: not the table under test.
+    /// The rule, derived from the identifier alone instead of from the table under test.
     static func isExpected(
         _ identifier: String, _ operation: SecKeyOperationType, _ kind: KeyKind, isPrivate: Bool
     ) -> Bool {
@@ -104,7 +104,7 @@ import Testing
         let key = try KeyFixture.key(.rsa2048, place)
         let publicKey = try #require(SecKeyCopyPublicKey(key))
         let algorithm = SecKeyAlgorithm(rawValue: row.identifier as CFString)
-        // The first byte keeps a raw block below the modulus.
+        // The first byte keeps the block below the modulus.
         func block(_ count: Int) -> Data { Data([0]) + Data(repeating: 0x5A, count: count - 1) }
         let refusal = Outcome<Data?>(value: nil, status: errSecParam)
         if row.identifier.hasPrefix("algid:sign") {
@@ -140,7 +140,7 @@ import Testing
                 var changed = digest
                 changed[0] ^= 0x80
                 #expect(verify(publicKey, algorithm, changed, signature).status == errSecVerifyFailed)
-                // What is behind the size of the curve does not count.
+                // Bytes beyond the size of the curve are ignored.
                 if count > SecKeyGetBlockSize(key) {
                     #expect(verify(publicKey, algorithm, digest.prefix(SecKeyGetBlockSize(key)) + [9], signature).value)
                 }
@@ -168,7 +168,7 @@ import Testing
             (Data([4]) + Data(count: row.publicCount - 1), kSecAttrKeyClassPublic),
             (Data([4]) + Data(repeating: 0xFF, count: row.publicCount - 1), kSecAttrKeyClassPublic),
             (publicBytes, kSecAttrKeyClassPrivate), (privateBytes, kSecAttrKeyClassPublic),
-            // A number that is not the point's, none, and one that is larger than the group.
+            // A scalar that does not belong to the point, zero, and one that is larger than the group.
             (publicBytes + Data(count: row.privateCount - row.publicCount), kSecAttrKeyClassPrivate),
             (publicBytes + Data(repeating: 0xFF, count: row.privateCount - row.publicCount), kSecAttrKeyClassPrivate),
         ]
@@ -183,7 +183,7 @@ import Testing
         let privateKey = try #require(generate([kSecAttrKeyType: kSecAttrKeyTypeRSA, kSecAttrKeySizeInBits: bits]).value)
         let publicKey = try #require(SecKeyCopyPublicKey(privateKey))
         let publicBytes = [UInt8](try #require(representation(of: publicKey).value))
-        // A sequence of two integers; of the private key one of nine, of which the first is the version.
+        // A sequence of two integers; a private key has nine, starting with the version.
         #expect(publicBytes[0] == 0x30 && publicBytes[4] == 2 || publicBytes[3] == 2)
         let privateBytes = [UInt8](try #require(representation(of: privateKey).value))
         #expect(Array(privateBytes[4..<7]) == [2, 1, 0])
@@ -199,7 +199,7 @@ import Testing
         let found = key(from: own.publicKey.subjectPublicKeyInfo, attributes)
         #expect(found.value == own && found.status == nil)
         #expect(found.value.map { representation(of: $0).value } == representation(of: own).value)
-        // Of a key of another kind, or with something behind it, it is no RSA key.
+        // A key of another type, and one followed by other bytes, are not RSA keys.
         let other = try #require(SecKeyCopyPublicKey(KeyFixture.key(.p256, .memory)))
         for data in [other.publicKey.subjectPublicKeyInfo, own.publicKey.subjectPublicKeyInfo + [0]] {
             #expect(key(from: data, attributes) == Outcome(value: nil, status: errSecParam))
@@ -211,7 +211,7 @@ import Testing
     struct Ability: Sendable, CustomTestStringConvertible {
         let kind: KeyKind
         let isPrivate: Bool
-        /// What it can, as the raw names of attributes.
+        /// The supported operations, as raw attribute names.
         let can: Set<String>
         var testDescription: String { "\(kind) \(isPrivate ? "private" : "public")" }
     }

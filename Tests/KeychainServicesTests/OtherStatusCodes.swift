@@ -1,7 +1,7 @@
 @testable import KeychainServices
 
 extension StatusCodeTests {
-    /// Codes that no function here gives, by the numbers of SecBase.h.
+    /// Codes that no function here returns, with the numbers of SecBase.h.
     static let others: [Row] = [
         Row(-9800, "errSSLProtocol", errSSLProtocol),
         Row(-9801, "errSSLNegotiation", errSSLNegotiation),

@@ -16,7 +16,7 @@ extension ItemBench {
         use { SecCertificateSetPreferred(certificate, NSString(string: name), usages.map { $0 as CFArray }) }
     }
 
-    /// The common name of the preferred identity, which must be one that can sign.
+    /// The common name of the preferred identity, which must be able to sign.
     fileprivate func identity(_ name: String, _ usages: [CFString]? = nil, issuers: [Data]? = nil) throws -> String? {
         try use {
             let found = SecIdentityCopyPreferred(
@@ -36,7 +36,7 @@ extension ItemBench {
         }
     }
 
-    /// Adds identities and gives them as the keychain does.
+    /// Adds identities and returns them from the keychain.
     fileprivate func identities(_ names: [String], _ attributes: [String: Any] = [:]) throws -> [SecIdentity] {
         try names.map { name in
             let pair = try TestPair(name)
@@ -57,7 +57,7 @@ extension ItemBench {
             #expect(try bench.identity(name) == nil, "\(name)")
             bench.expect(0, bench.prefer(all[0], name))
             #expect(try bench.identity(name) == a, "\(name)")
-            // In another process that opens the same keychain.
+            // As in another process with the same keychain.
             let again = try Keychain.open(bench.keychain.name, in: bench.throwaway.directories)
             try SecKeychainUse(again) {
                 let found = try #require(SecIdentityCopyPreferred(NSString(string: name), nil, nil))
@@ -87,7 +87,7 @@ extension ItemBench {
         bench.expect(0, bench.prefer(all[2], "n", both.reversed()))
         #expect(try bench.identity("n", sign) == a && bench.identity("n", both) == "c.example")
         #expect(try bench.identity("n", [kSecAttrCanDecrypt]) == "c.example" && bench.identity("n", []) == b)
-        // What is no use of a key says nothing.
+        // An attribute that is not a key usage is ignored.
         #expect(try bench.identity("n", [kSecAttrLabel]) == b)
         bench.expect(0, bench.prefer(nil as SecIdentity?, "n", sign))
         #expect(try bench.identity("n", sign) == "c.example" && bench.identity("n") == b)
@@ -132,7 +132,7 @@ extension ItemBench {
         #expect(try bench.identity("n", issuers: [other.der, issuer.normalizedSequence]) == a)
         #expect(try bench.identity("n", issuers: [other.der]) == nil)
 
-        // Without its key it is a certificate.
+        // A certificate without its key is not an identity.
         bench.expect(0, bench.prefer(all[0].certificate, "n"))
         bench.expect(0, bench.delete(["class": "keys", "labl": a]))
         #expect(try bench.identity("n") == nil && bench.certificate("n") == a)
@@ -219,7 +219,7 @@ extension ItemBench {
         #expect(try bench.keychain.find(.identity(label: a)).first?.preferredServices == [])
         bench.expect(0, bench.prefer(all[0], "https://x.example", [kSecAttrCanSign]))
         bench.expect(0, bench.prefer(all[0].certificate, "mail@x.example"))
-        // With the name they go on to the certificate that is renewed.
+        // A renewal moves the preferences to the new certificate together with the name.
         let renewed = try bench.keychain.renewIdentity(first, issuer: SelfIssuer())
         let found = bench.use { SecIdentityCopyPreferred("https://x.example", [kSecAttrCanSign] as CFArray, nil) }
         #expect(found?.certificate.certificate.der == renewed.identity.der)

@@ -6,11 +6,11 @@ import Testing
 
 @testable import KeychainServices
 
-/// Identities that Keyfob renews, as programs in access groups see them.
+/// Renewed identities, as programs with access groups see them.
 @Suite struct RenewalTests {
     private static let keys: [RenewalKey] = [.same, .new(nil)]
 
-    /// The one identity of a name that a process in some groups sees; it must be able to sign.
+    /// The only visible identity with a name in some groups, which must be able to sign.
     private func identity(_ bench: ItemBench, _ groups: [String], _ more: [String: Any] = [:]) throws -> Data? {
         bench.groups = groups
         let found = bench.copying(["class": "idnt", "labl": "web"] + wantsReference + more)
@@ -43,7 +43,7 @@ import Testing
         for groups in [["ops"], [""], ["web.other"]] { #expect(try identity(bench, groups) == nil, "\(groups)") }
         #expect(try identity(bench, ["web"], ["agrp": "web", "pdmn": "ck", "atag": tag]) == der)
         bench.groups = ["web"]
-        // The version before is there as well, under another name.
+        // The previous version still exists under another name.
         let labels = bench.copying(["class": "idnt"] + wantsAll + wantsAttributes).dictionaries?
             .compactMap { $0["labl"] as? String } ?? []
         #expect(labels.count == 2 && labels.contains("web") && labels.contains { $0.hasPrefix("web@") })
@@ -88,7 +88,7 @@ import Testing
         bench.expect(0, bench.use { SecIdentitySetPreferred(theirs.secIdentity, "n", nil) })
         let der = try renew(bench, key, group: "one")
         #expect(try identity(bench, ["one"]) == der)
-        // What they had is theirs still, and called as before.
+        // The other group keeps its certificate and label.
         #expect(try identity(bench, ["two"]) == theirs.certificate.der)
         let found = bench.copying(["class": "idnt"] + wantsAll + wantsReference).array as? [SecIdentity]
         #expect(found?.map(\.certificate.certificate) == [theirs.certificate])

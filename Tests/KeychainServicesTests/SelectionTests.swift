@@ -6,7 +6,7 @@ import Testing
 
 @testable import KeychainServices
 
-/// Which keychain and which access groups a call works on.
+/// The keychain and access groups of a call.
 @Suite struct SelectionTests {
     @Test func `A block has its own keychain and groups, and an inner block changes only what it names`() throws {
         let first = try TestKeychain.make()
@@ -75,7 +75,7 @@ import Testing
         let text = try String(contentsOf: file, encoding: .utf8)
         try text.replacingOccurrences(of: "\"name\"", with: "\"accessGroups\": [\"team.app\", \"\"], \"name\"")
             .write(to: file, atomically: true, encoding: .utf8)
-        // What writes the file anew gives it the rights that it may have by umask; others may not read it.
+        // Rewriting the file gives it the mode of the umask; others must not be able to read it.
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
         let again = try Keychain.open(throwaway.keychain.name, in: throwaway.directories)
         try SecKeychainUse(again) {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import KeychainServices
 
-/// Every result code against the number and name of the reference, section 3.2, typed from there.
+/// Every result code against Apple's number and name.
 @Suite struct StatusCodeTests {
     @Test(arguments: codes + others) func `A result code has its number and its name`(row: Row) {
         #expect(row.status == row.number)

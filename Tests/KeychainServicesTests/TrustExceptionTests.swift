@@ -5,11 +5,11 @@ import Testing
 
 @testable import KeychainServices
 
-/// What an exception excuses, and of which certificate.
+/// The failures and certificates that an exception covers.
 @Suite struct TrustExceptionTests {
     private static let day = 86_400.0
 
-    /// A certificate by its key, valid from some days before or after today to others.
+    /// A certificate for a key, with its validity in days relative to today.
     private func certificate(
         _ name: String, _ key: PrivateKey, by issuer: (certificate: SecCertificate, key: PrivateKey)?,
         _ days: ClosedRange<Double>, _ extensions: CertificateExtensions = .authority()
@@ -50,7 +50,7 @@ import Testing
         #expect(SecTrustSetExceptions(trust, exceptions) && failure(trust) == nil)
         var result = SecTrustResultType.invalid
         #expect(unsafe SecTrustGetTrustResult(trust, &result) == errSecSuccess && result == .proceed)
-        // It is an exception for no other certificate, on whichever side of its validity.
+        // It covers no other certificate, whether expired or not yet valid.
         for (days, status) in [(600, errSecCertificateExpired), (-50, errSecCertificateNotValidYet)] {
             SecTrustSetVerifyDate(trust, (Date() + Double(days) * Self.day) as CFDate)
             #expect(failure(trust) == status, "\(days)")
@@ -61,7 +61,7 @@ import Testing
         }
         let elsewhere = try self.trust([leaf, middle], anchors: [root], SecPolicyCreateSSL(true, "new.example"))
         #expect(SecTrustSetExceptions(elsewhere, exceptions) && failure(elsewhere) == errSecHostNameMismatch)
-        // Who believes nobody above it accepts it all the same.
+        // It covers the certificate without its issuers too.
         let alone = try self.trust([leaf, middle], anchors: [], policy)
         #expect(SecTrustSetExceptions(alone, SecTrustCopyExceptions(alone)) && failure(alone) == nil)
     }
@@ -69,9 +69,9 @@ import Testing
     struct EarlierRow: Sendable, CustomTestStringConvertible {
         let names: [String]
         var policy: @Sendable () -> SecPolicy? = { SecPolicyCreateBasicX509() }
-        /// What is wrong, and what an earlier version called it.
+        /// The failure, and the code that an earlier version used for it.
         let status, former: OSStatus
-        /// A code that it never had.
+        /// A code that no version used for it.
         var other = errSecCreateChainFailed
         var testDescription: String { names[0] }
     }
@@ -106,9 +106,9 @@ import Testing
             return SecTrustSetExceptions(trust, (exceptions.prefix(64) + bytes) as CFData) && failure(trust) == nil
         }
         #expect(excuses([row.former]) && excuses([errSecCertificateExpired, row.former]))
-        // One of this version means what it says.
+        // An exception of this version does not use the old codes.
         #expect(!excuses([errSecSuccess, row.former]) && !excuses([row.other]) && !excuses([]))
-        // Other faults are none of its business; those of dates it excuses of every certificate.
+        // It covers no other failures. Without a named certificate it covers expired dates of any.
         SecTrustSetVerifyDate(trust, (Date() + 25 * Self.day) as CFDate)
         #expect(!excuses([row.former]) && excuses([row.former, errSecCertificateExpired]))
     }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import KeychainServices
 
-/// What others are told of an evaluation, and tell it.
+/// The functions around a trust evaluation.
 @Suite struct TrustFunctionTests {
     private func trust(_ policies: [SecPolicy], anchor: String? = "root") throws -> SecTrust {
         let chain = try ["leaf", "intermediate"].map { try Authority.certificate($0) } as CFArray
@@ -42,13 +42,13 @@ import Testing
         #expect(try failure(trust([tls, required])) == errSecIncompleteCertRevocationCheck)
         #expect(try failure(trust([required, tls])) == errSecIncompleteCertRevocationCheck)
         #expect(try failure(trust([required], anchor: "own")) == errSecCreateChainFailed)
-        // What is believed itself nobody revokes.
+        // An anchor is not checked for revocation.
         #expect(try failure(trust([required], anchor: "leaf")) == nil)
         let properties = [kSecPolicyRevocationFlags: kSecRevocationRequirePositiveResponse] as CFDictionary
         let other = try #require(SecPolicyCreateWithProperties(kSecPolicyAppleRevocation, properties))
         let refused = try trust([other])
         #expect(failure(refused) == errSecIncompleteCertRevocationCheck)
-        // Somebody may accept it.
+        // An exception can cover the failure.
         let exceptions = SecTrustCopyExceptions(refused)
         #expect(SecTrustSetExceptions(refused, exceptions) && failure(refused) == nil)
     }
@@ -103,7 +103,7 @@ import Testing
         #expect(unsafe SecTrustCopyCustomAnchorCertificates(trust, &anchors) == errSecSuccess)
         #expect((anchors?.object(at: 0) as? SecCertificate) === anchor && anchor != nil)
         anchors = nil
-        // Code of Apple's platforms points into the array of a chain that nobody keeps.
+        // Code for Apple's platforms points into the array of a chain after releasing it.
         let pointer = unsafe CFArrayGetValueAtIndex(SecTrustCopyCertificateChain(trust), 0)
         let isOfLeaf = unsafe pointer == UnsafeRawPointer(Unmanaged.passUnretained(leaf).toOpaque())
         #expect(isOfLeaf)

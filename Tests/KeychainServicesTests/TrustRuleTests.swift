@@ -8,7 +8,7 @@ import Testing
 
 @testable import KeychainServices
 
-/// Whom an evaluation believes and where it looks, as SecTrust.h says.
+/// The anchors and certificates that an evaluation uses, according to SecTrust.h.
 @Suite struct TrustRuleTests {
     private func trust(
         _ names: [String], anchors: [String]?, _ policy: SecPolicy = SecPolicyCreateBasicX509()
@@ -125,7 +125,7 @@ import Testing
         let bench = try ItemBench()
         try bench.keychain.trust(Authority.certificate("root").certificate)
         var der = [UInt8](try TestPair("broken").certificate.der)
-        // The algorithm of the signature is no object identifier any more.
+        // Makes the signature algorithm an invalid object identifier.
         let start = try #require(der.indices.last { der.dropFirst($0).starts(with: [0x30, 0x0A, 0x06, 0x08]) })
         der[start + 2] = 0x04
         let broken = SecCertificate(try Certificate(der: Data(der)))
@@ -153,7 +153,7 @@ import Testing
         bench.expect(errSecCreateChainFailed, try evaluate(["leaf"], anchors: ["root"]))
         bench.expect(0, bench.add(["v_Ref": try Authority.certificate("intermediate"), "agrp": "two"]))
         bench.expect(0, try evaluate(["leaf"], anchors: ["root"]))
-        // It is somebody who vouches, and nobody who is believed.
+        // It is an intermediate, not an anchor.
         bench.expect(errSecCreateChainFailed, try evaluate(["leaf"], anchors: ["own"]))
         bench.groups = ["one"]
         bench.expect(errSecCreateChainFailed, try evaluate(["leaf"], anchors: ["root"]))

@@ -1,8 +1,7 @@
 import Foundation
 import OpenSSL
 
-/// The certificate of an authority that was made here, valid from a day before or after today to another; signed by
-/// itself where no issuer is given.
+/// A certificate of an authority, with its validity in days relative to today; self-signed without an issuer.
 func authority(
     _ name: String, _ key: PrivateKey, by issuer: (certificate: Certificate, key: PrivateKey)?, _ days: ClosedRange<Int>
 ) throws -> Certificate {

@@ -111,7 +111,7 @@ struct CertificateTests {
         #expect(keyFileCode { _ = try Certificate(pem: broken.pem) } == .damaged)
         #expect(keyFileCode { _ = try Certificate.all(inPEM: Data((leaf.pem + broken.pem).utf8)) } == .damaged)
         #expect(!intermediate.isIssued(by: broken) && !broken.isSelfSigned)
-        // Beside the real one it does no harm.
+        // Beside the real one it has no effect.
         let result = try CertificateChain.verify(
             leaf: leaf, intermediates: [broken, intermediate], anchors: [root])
         #expect(result == .trusted([leaf, intermediate, root]))
@@ -214,7 +214,7 @@ struct CertificateTests {
         let keys = try (0..<4).map { _ in try PrivateKey.generate(.ec(.p256)) }
         let old = try authority("old root", keys[0], by: nil, -900 ... -1)
         let new = try authority("new root", keys[1], by: nil, -10 ... 900)
-        // Signed by both; the way to the old root looks longer.
+        // Cross-signed; the path to the old root looks longer.
         let byOld = try authority("middle", keys[2], by: (old, keys[0]), -10 ... 500)
         let byNew = try authority("middle", keys[2], by: (new, keys[1]), -10 ... 100)
         let leaf = try authority("leaf", keys[3], by: (byNew, keys[2]), -1 ... 9)
@@ -222,9 +222,9 @@ struct CertificateTests {
             let chain = CertificateChain.order(leaf: leaf, candidates: candidates)
             #expect(chain.certificates == [leaf, byNew, new] && chain.isComplete)
         }
-        // Better than nothing.
+        // An expired root is better than none.
         #expect(CertificateChain.order(leaf: leaf, candidates: [old, byOld]).certificates == [leaf, byOld, old])
-        // Two that signed each other.
+        // Two certificates that signed each other.
         let ring = try authority("new root", keys[1], by: (byNew, keys[2]), -10 ... 950)
         let chain = CertificateChain.order(leaf: leaf, candidates: [ring, byNew])
         #expect(chain.certificates == [leaf, byNew, ring] && !chain.isComplete)
@@ -245,7 +245,7 @@ struct CertificateTests {
         }
         #expect(try verify([], [fresh]).failure?.code == .expired)
         #expect(try verify([root, fresh], [fresh]).failure?.certificate == leaf)
-        // Of two issuers the one that is valid.
+        // The valid one of two issuers is chosen.
         for candidates in [[stale, fresh], [fresh, stale]] {
             #expect(try verify([leaf], candidates) == .trusted([leaf, fresh, root]))
         }
@@ -318,7 +318,7 @@ struct CertificateTests {
             let found = try failure([openssl.certificate("root.pem")])
             #expect(found?.code == (name == "other" ? .wrongPurpose : nil), "\(name)")
             if name == "other" { #expect(found?.depth == 1 && found?.certificate == authority) }
-            // Who is trusted is trusted.
+            // Every anchor is trusted.
             #expect(try failure([authority]) == nil)
         }
     }

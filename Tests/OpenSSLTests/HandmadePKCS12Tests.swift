@@ -4,7 +4,7 @@ import OpenSSL
 import TestSupport
 import Testing
 
-/// Files that other makers, or somebody with bad intentions, may have made.
+/// PKCS#12 files that other software or an attacker may have made.
 @Suite struct HandmadePKCS12Tests {
     private static func key(_ openssl: OpenSSLCommand) throws -> Data {
         try openssl("pkcs8 -topk8 -nocrypt -in leaf.key -outform DER -out leaf.p8")
@@ -78,7 +78,7 @@ import Testing
     @Test func `what its maker broke is not damage, where the integrity check is right`() throws {
         let passphrase = SecretBytes(utf8: "geheim")
         let bad = HandmadePKCS12.Bag.certificate(Data([0x30, 3, 2, 1, 1]))
-        // One iteration of PBKDF2 is one HMAC.
+        // One iteration of PBKDF2 is a single HMAC.
         let key = try HMACSHA256(key: passphrase).authenticationCode(for: HandmadePKCS12.salt + [0, 0, 0, 1])
         let data = try HandmadePKCS12.file([bad]) {
             try HMACSHA256(key: SecretBytes(key)).authenticationCode(for: $0)
@@ -99,7 +99,7 @@ import Testing
         #expect(contents.isIntegrityChecked == isChecked)
     }
 
-    /// The bytes with one sequence of them replaced by another, once.
+    /// Replaces one occurrence of a byte sequence by another.
     private static func replacing(_ old: [UInt8], with new: [UInt8], in data: Data) throws -> Data {
         let range = try #require(data.firstRange(of: old))
         return data[..<range.lowerBound] + new + data[range.upperBound...]
@@ -107,7 +107,7 @@ import Testing
 
     @Test func `many parts may not take long together, each of which alone may`() throws {
         let openssl = try OpenSSLCommand.withAuthority()
-        // 74 565 iterations, made 8 388 607 afterwards.
+        // Made with 74,565 iterations, which the test then raises to 8,388,607.
         try openssl("pkcs8 -topk8 -v2 aes-256-cbc -iter 74565 -in leaf.key -outform DER -out p8 -passout pass:geheim")
         let sealed = try Self.replacing(
             [2, 3, 0x01, 0x23, 0x45], with: [2, 3, 0x7F, 0xFF, 0xFF], in: openssl.data("p8"))
@@ -125,7 +125,7 @@ import Testing
             "pkcs8 -topk8 -in leaf.key -outform DER -out p8 -scrypt_N 256 -scrypt_r 1 -scrypt_p 257 -passout pass:geheim")
         let data = try openssl.data("p8")
         #expect(try PrivateKey.load(data) { SecretBytes(utf8: "geheim") }.publicKey.algorithm == .ec(.p256))
-        // N = 16384 and p = 32767: little memory, and 500 million rounds.
+        // N = 16384 and p = 32767 take little memory, but 500 million rounds.
         let slow = try Self.replacing(
             [2, 2, 0x01, 0x00, 2, 1, 1, 2, 2, 0x01, 0x01], with: [2, 2, 0x40, 0x00, 2, 1, 1, 2, 2, 0x7F, 0xFF],
             in: data)
@@ -139,7 +139,7 @@ import Testing
         #expect(inFile?.code == .unsupported)
     }
 
-    /// The key of RFC 8410 10.3 with its public half, which OpenSSL 3.0 does not read, under PBES2.
+    /// The key of RFC 8410 section 10.3 with its public half under PBES2, which OpenSSL 3.0 does not read.
     @Test func `a sealed key of PKCS#8's second version is read, by itself and in a file`() throws {
         let sealed = try #require(Data(base64Encoded: """
             MIHcMFcGCSqGSIb3DQEFDTBKMCkGCSqGSIb3DQEFDDAcBAgAAQIDBAUGBwICCAAw\

@@ -1,4 +1,4 @@
-/// The bytes that pairs of hexadecimal digits stand for.
+/// Decodes pairs of hexadecimal digits.
 func bytes(_ hexadecimal: String) -> [UInt8] {
     var result: [UInt8] = []
     var high: UInt8?

@@ -3,11 +3,11 @@ import OpenSSL
 import TestSupport
 import Testing
 
-/// A key and a way to sign with it.
+/// A key and a signature scheme.
 struct SigningRow: CustomTestStringConvertible, Sendable {
     let algorithm: KeyAlgorithm
     let scheme: SignatureScheme
-    /// What openssl calls the signature.
+    /// The name of the signature in openssl.
     let name: String
     var testDescription: String { "\(algorithm), \(scheme.displayName)" }
 
@@ -67,7 +67,7 @@ struct SigningRow: CustomTestStringConvertible, Sendable {
         ] { #expect(text.contains(line), "\(line) is missing: \(text)") }
         #expect(text.contains(Self.namesInText), "\(text)")
 
-        // What somebody else's program reads, we read as well.
+        // Keyfob reads the file that the openssl command has read.
         let again = try CertificationRequest.load(openssl.data("web.csr"))
         #expect(again == request && again.subject == subject && again.publicKey == key.publicKey)
         #expect(again.extensions == wishes)
@@ -216,7 +216,7 @@ struct SigningRow: CustomTestStringConvertible, Sendable {
         Refusal(testDescription: "a type that begins with an accent") {
             _ = try DistinguishedName(parsing: "O=a,\u{301}CN=b")
         },
-        // 1.40 has the octets of 2.0.
+        // 1.40 would be encoded like 2.0.
         Refusal(testDescription: "an identifier that is no other's") { _ = try DistinguishedName(parsing: "1.40.1=x") },
         Refusal(testDescription: "a sign in an identifier") { try request(.otherName(OID(rawValue: "1.2.+3"), text: "x")) },
         Refusal(testDescription: "an identifier that nobody reads") {
@@ -274,19 +274,19 @@ struct SigningRow: CustomTestStringConvertible, Sendable {
     @Test(arguments: [
         ("CN=web,O=Example", "/O=Example/CN=web"), ("/C=DE/O=A\\/B/CN=x", "/C=DE/O=A\\/B/CN=x"),
         ("CN=a\\,b+OU=u, 2.5.4.10 = O\\20", "/O=O /CN=a,b+OU=u"), ("cn=\\C3\\BC", "/CN=ü"),
-        // RFC 2253, 4: quotation marks. Within a value of RFC 4514 a backslash makes them letters.
+        // RFC 2253 section 4 allows quotation marks. In RFC 4514 a backslash makes them literal.
         ("CN=\"a, b+c\" + OU = \" u \",O=x", "/O=x/CN=a, b\\+c+OU= u "),
         ("CN=a \\\"b\\\" c,O=x", "/O=x/CN=a \"b\" c"), ("/CN=a \"b\";<c>", "/CN=a \"b\";<c>"),
         ("CN=\"a;<b>\",O=\\;\\<\\>\\=#=\\ ", "/O=;<>=#= /CN=a;<b>"),
         ("CN=\"say \\\"x\\\"\"", "/CN=say \"x\""), ("/CN=\"a\"", "/CN=\"a\""),
-        // An escaped backslash does not escape the blank behind it, and an accent behind a separator or a mark does
-        // not make another letter of it.
+        // An escaped backslash does not escape the space after it. A combining accent after a separator or quotation
+        // mark does not change it.
         ("CN=a\\\\ ,O=x", "/O=x/CN=a\\\\"), ("CN=a\\\\\\  ,O=x", "/O=x/CN=a\\\\ "),
         ("CN=\u{301}a,O=\"\u{301}x,\"", "/O=\u{301}x,/CN=\u{301}a"),
-        // RFC 4514, 2.4: DER in hexadecimal, here of a UTF8String and a PrintableString.
+        // RFC 4514 section 2.4: DER in hexadecimal, here a UTF8String and a PrintableString.
         ("2.5.4.3=#0c03c3bc61,O=#130161", "/O=a/CN=üa"), ("CN=\\#a", "/CN=#a"), ("/CN=#0c0161", "/CN=#0c0161"),
         ("E=a@b,postalCode=1", "/postalCode=1/emailAddress=a@b"),
-        // A sign is no hexadecimal digit.
+        // A sign is not a hexadecimal digit.
         ("CN=C\\+1,O=-0", "/O=-0/CN=C\\+1"), ("/CN=C\\+1/O=\\-0", "/CN=C\\+1/O=-0"),
     ])
     func `a name in text is the one that openssl makes of it`(_ text: String, _ subject: String) throws {

@@ -5,8 +5,8 @@ import Testing
 
 @Suite("The issuer among several of one name")
 struct IssuerChoiceTests {
-    /// Two roots and two intermediates of one name each, and certificates below the second ones, all without key
-    /// identifiers of their authorities.
+    /// Two roots with one name, two intermediates with one name, and certificates below the second ones, all without
+    /// authority key identifiers.
     private static func withTwins() throws -> OpenSSLCommand {
         let openssl = try OpenSSLCommand()
         let nameless = "subjectKeyIdentifier=none\nauthorityKeyIdentifier=none\n"
@@ -17,7 +17,7 @@ struct IssuerChoiceTests {
                     + "-days 30 -subj /CN=Root")
             try openssl.issue("middle-\(name)", by: name, subject: "/CN=Middle", extensions: authority)
         }
-        // Of the name of the intermediates, and of the second root like the real one.
+        // It has the name of the intermediates and, like the real one, is issued by the second root.
         try openssl.issue("sibling", by: "two", subject: "/CN=Middle", extensions: authority)
         let end = "basicConstraints=critical,CA:FALSE\n" + nameless
         try openssl.issue("direct", by: "two", subject: "/CN=direct", extensions: end, days: 5)
@@ -29,8 +29,7 @@ struct IssuerChoiceTests {
         [[one, other], [other, one]]
     }
 
-    /// The issuer as the certificate writes it, and with which kinds of strings; the authority itself is "Example CA"
-    /// in a PrintableString.
+    /// The issuer name in the leaf and its string types; the authority's own is "Example CA" in a PrintableString.
     @Test(arguments: [("utf8only", "/CN=Example CA"), ("utf8only", "/CN=example   CA"), ("nombstr", "/CN=EXAMPLE CA")])
     func `an issuer is found by its name however that is written`(strings: String, name: String) throws {
         let openssl = try OpenSSLCommand()
@@ -40,7 +39,7 @@ struct IssuerChoiceTests {
             try openssl("req -x509 -config \(file).cnf -out \(file).pem -days 30 \(options)", and: ["-subj", name])
         }
         try make("authority", "nombstr", "/CN=Example CA", "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout authority.key")
-        // The same key under the name as the leaf has it.
+        // The same key under the name in the leaf.
         try make("other", strings, name, "-key authority.key")
         try openssl.directory.write(openssl.directory.read("authority.key"), to: "other.key")
         try openssl.issue("leaf", by: "other", subject: "/CN=leaf", extensions: "basicConstraints=critical,CA:FALSE\nsubjectKeyIdentifier=none\nauthorityKeyIdentifier=none\n")
@@ -49,7 +48,7 @@ struct IssuerChoiceTests {
         #expect(leaf.issuer.canonical == DistinguishedName.canonical(ofNormalized: authority.subject.normalized))
         let chain = CertificateChain.order(leaf: leaf, candidates: [authority])
         #expect(chain.certificates == [leaf, authority] && chain.isComplete)
-        // As the real openssl has it.
+        // The openssl command accepts it.
         try openssl("verify -CAfile authority.pem leaf.pem")
         #expect(
             DistinguishedName.canonical(ofNormalized: Data([0x31, 1, 0])) == nil
@@ -96,7 +95,7 @@ struct IssuerChoiceTests {
                 #expect(failure?.code == .badSignature && failure?.depth == 0 && failure?.certificate == broken)
             }
         }
-        // A stranger of the issuer's name is not yet nobody.
+        // A single candidate with the issuer's name is used although it did not sign, so the signature is reported.
         let direct = try openssl.certificate("direct.pem")
         let stranger = try CertificateChain.verify(leaf: direct, intermediates: [], anchors: [one])
         #expect(stranger.failure?.code == .badSignature)
@@ -116,7 +115,7 @@ struct IssuerChoiceTests {
                 #expect(found == .trusted([leaf, byKnown, known]))
             }
         }
-        // Renewed, and with a certificate by another in place of the one that has expired.
+        // A renewed certificate, or one by another issuer, is used instead of an expired one.
         let old = try authority("middle", keys[2], by: nil, -900 ... -1)
         let new = try authority("middle", keys[2], by: nil, -10 ... 900)
         for anchors in Self.orders(old, new) {

@@ -47,7 +47,7 @@ struct KeyTests {
             Issue.record("it is no EC key")
             return
         }
-        // ECPrivateKey of RFC 5915 3 without its last member, as tokens give it out.
+        // An ECPrivateKey (RFC 5915 section 3) without its public key, as tokens export it.
         let bare = Data([0x30, 0x31, 0x02, 0x01, 0x01, 0x04, 0x20]) + scalar.copyData()
             + Data([0xA0, 0x0A, 0x06, 0x08, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x03, 0x01, 0x07])
         let loaded = try PrivateKey.load(bare)
@@ -110,7 +110,7 @@ struct KeyTests {
     @Test("A point off its curve is refused by everything that uses the key")
     func offCurve() throws {
         let key = try PublicKey(ecPoint: Data([4] + [UInt8](repeating: 7, count: 64)), curve: .p256)
-        // Twice: a refusal is remembered.
+        // Twice, because a failure is remembered.
         for _ in 0..<2 {
             #expect(keyFileCode { try key.validate() } == .damaged)
             #expect(throws: OpenSSLError.self) { try key.verify(Data([1]), of: Data([1]), using: .ecdsa(.sha256)) }
@@ -334,7 +334,7 @@ struct KeyTests {
     }
 }
 
-/// The code of the `KeyFileError` that `body` throws; `nil` when it throws nothing or something else.
+/// The code of the `KeyFileError` that `body` throws; `nil` if it throws nothing or another error.
 func keyFileCode(_ body: () throws -> Void) -> KeyFileError.Code? {
     do {
         try body()
@@ -344,7 +344,7 @@ func keyFileCode(_ body: () throws -> Void) -> KeyFileError.Code? {
     }
 }
 
-/// The code of the `CryptoError` that `body` throws; `nil` when it throws nothing or something else.
+/// The code of the `CryptoError` that `body` throws; `nil` if it throws nothing or another error.
 func cryptoCode(_ body: () throws -> Void) -> CryptoError.Code? {
     do {
         try body()

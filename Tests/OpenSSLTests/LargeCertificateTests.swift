@@ -2,11 +2,11 @@ import Foundation
 import OpenSSL
 import Testing
 
-/// Certificates of a megabyte, which whoever may send one can send: what is done with them takes time that grows with
-/// their length, not with its square. That would be an hour here.
+/// Certificates of a megabyte, which any peer can send. The time to process them must be linear in their length;
+/// quadratic time would be an hour here.
 @Suite(.timeLimit(.minutes(30)))
 struct LargeCertificateTests {
-    /// DER of one element; X.690 8.1.
+    /// An element in DER; X.690 section 8.1.
     private func element(_ tag: UInt8, _ content: [UInt8]...) -> [UInt8] {
         let count = content.reduce(0) { $0 + $1.count }
         let octets = [16, 8, 0].map { UInt8(truncatingIfNeeded: count >> $0) }.drop { $0 == 0 }

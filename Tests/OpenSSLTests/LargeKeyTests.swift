@@ -4,14 +4,14 @@ import OpenSSL
 import TestSupport
 import Testing
 
-/// RSA keys of a size that nobody uses, and that takes minutes or hours to work with.
+/// RSA keys of an unusual size, whose operations take minutes or hours.
 @Suite struct LargeKeyTests {
     private static func element(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] {
-        // Every element here is longer than 255 bytes and shorter than 64 KiB.
+        // Every element here has between 256 bytes and 64 KiB.
         [tag, 0x82, UInt8(content.count >> 8), UInt8(content.count & 0xFF)] + content
     }
 
-    /// An RSA private key in PKCS#8 whose modulus has so many bits, and whose numbers are nothing else.
+    /// An RSA private key in PKCS#8 with a modulus of the given size and meaningless numbers.
     private static func key(bits: Int) -> Data {
         let number = element(2, [0] + [UInt8](repeating: 0xFF, count: bits / 8))
         let three: [UInt8] = [2, 1, 3]
@@ -23,7 +23,7 @@ import Testing
     @Test func `a key that would take hours is refused at once, and its size told`() {
         let error = #expect(throws: KeyFileError.self) { try PrivateKey.load(Self.key(bits: 16392)) }
         #expect(error?.code == .unsupported && error?.detail.contains("16392 bits") == true)
-        // One that is as large as may be is looked at.
+        // A key of the maximum size is checked.
         #expect(keyFileCode { _ = try PrivateKey.load(Self.key(bits: 16384)) } == .damaged)
     }
 

@@ -3,13 +3,13 @@ import OpenSSL
 import TestSupport
 import Testing
 
-/// A directory in which the real `openssl` makes files.
+/// A directory in which the `openssl` command makes files.
 final class OpenSSLCommand: Sendable {
     let directory: TemporaryDirectory
 
     init() throws { directory = try TemporaryDirectory() }
 
-    /// Runs `openssl` with these arguments, which are separated by blanks, and requires that it succeeds.
+    /// Runs `openssl` with space-separated arguments and requires success.
     @discardableResult
     func callAsFunction(_ arguments: String, and further: [String] = [], stdin: [UInt8] = []) throws -> RunResult {
         let words = arguments.split(separator: " ").map(String.init) + further

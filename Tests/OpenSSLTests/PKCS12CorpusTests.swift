@@ -4,7 +4,7 @@ import OpenSSL
 import TestSupport
 import Testing
 
-/// PKCS#12 files by every maker that is installed, as `Scripts/make-pkcs12-corpus` makes them.
+/// PKCS#12 files of every installed program, as `Scripts/make-pkcs12-corpus` makes them.
 @Suite("PKCS#12 files of other makers")
 struct PKCS12CorpusTests {
     /// A line of the manifest.
@@ -50,7 +50,7 @@ struct PKCS12CorpusTests {
             }
             let strictly = Result { try PKCS12.read(data, passphrase: passphrase, allowLegacy: false) }
             #expect(Self.code(strictly) == (row.expected == "legacy" ? .legacyEncryption : nil), "\(row.file)")
-            // What is not encrypted and has no check cannot know a wrong passphrase.
+            // A file without encryption and MAC cannot detect a wrong passphrase.
             guard !["openssl-plain.p12"].contains(row.file) else { continue }
             let wrong = Result { try PKCS12.read(data, passphrase: SecretBytes(utf8: row.passphrase + "x")) }
             #expect(Self.code(wrong) == .wrongPassphrase, "\(row.file)")

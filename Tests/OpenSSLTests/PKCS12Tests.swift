@@ -78,7 +78,7 @@ struct PKCS12Tests {
     @Test("A file whose maker took each byte of the passphrase for a letter opens", arguments: ["-legacy", "-nomac -legacy"])
     func oldPassphrases(_ options: String) throws {
         let openssl = try OpenSSLCommand.withAuthority()
-        // What OpenSSL did before 1.1.0: these letters, written as UTF-8, are the bytes of the passphrase, one by one.
+        // Before 1.1.0, OpenSSL treated each byte of the UTF-8 passphrase as one character, as this text does.
         let taken = String(String.UnicodeScalarView("pässwörd €".utf8.map { Unicode.Scalar($0) }))
         let data = try make(openssl, options, passphrase: taken)
         #expect(try PKCS12.read(data, passphrase: SecretBytes(utf8: "pässwörd €")).identities.count == 1)
@@ -110,10 +110,10 @@ struct PKCS12Tests {
         let openssl = try OpenSSLCommand.withAuthority()
         let data = try make(openssl, options)
         let passphrase = SecretBytes(utf8: "geheim")
-        // The MAC stands at the end: digest, then a salt and a count of known lengths.
+        // The MAC is at the end: the digest, then a salt and a count of known lengths.
         var mac = [UInt8](data)
         mac[mac.count - 20] ^= 1
-        // Some hundred bytes in stands the first ciphertext, that of the certificates.
+        // The first ciphertext, that of the certificates, starts after some hundred bytes.
         var ciphertext = [UInt8](data)
         ciphertext[400] ^= 1
         for changed in [mac, ciphertext] {
@@ -195,7 +195,7 @@ struct PKCS12Tests {
         #expect(contents.keys.map(\.friendlyName) == [name] && contents.certificates.map(\.friendlyName) == [name])
         #expect(contents.keys.map(\.localKeyID) == [leaf.sha1Fingerprint])
         #expect(contents.certificates.map(\.localKeyID) == [leaf.sha1Fingerprint])
-        // Once: Java takes its time.
+        // Once only, because Java is slow to start.
         guard name == "web😀", FileManager.default.isExecutableFile(atPath: "/usr/bin/keytool") else { return }
         try openssl.directory.write(data, to: "ours.p12")
         let list = try run(
@@ -256,7 +256,7 @@ struct PKCS12Tests {
         }
     }
 
-    /// The code of the `PKCS12Error` that `body` throws; `nil` when it throws nothing or something else.
+    /// The code of the `PKCS12Error` that `body` throws; `nil` if it throws nothing or another error.
     private func code(_ body: () throws -> Void) -> PKCS12Error.Code? {
         do {
             try body()

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 struct PSSPaddingTests {
-    /// Sizes on both sides of a whole number of bytes; with 2049 the block is one byte shorter than the modulus.
+    /// Sizes around multiples of 8 bits; at 2049 the block is one byte shorter than the modulus.
     @Test(arguments: [1024, 2046, 2048, 2049, 3072], [(Digest.sha256, "sha256"), (.sha384, "sha384"), (.sha1, "sha1")])
     func `openssl believes a raw signature of a block that was padded here`(bits: Int, hash: (Digest, String)) throws {
         let directory = try TemporaryDirectory()
@@ -13,7 +13,7 @@ struct PSSPaddingTests {
         #expect(block.count == (bits + 7) / 8)
         try directory.write(message, to: "message")
         try directory.write(block, to: "block")
-        // Of two primes openssl makes even sizes only.
+        // With two primes, openssl makes only even sizes.
         let primes = bits % 2 == 0 ? "" : "-pkeyopt rsa_keygen_primes:3"
         let result = try run(
             "sh",
@@ -45,7 +45,7 @@ struct PSSPaddingTests {
         }
     }
 
-    /// The smallest modulus for a scheme: RFC 8017 9.1.1 step 3 and 9.2 step 3.
+    /// The smallest modulus for a scheme: RFC 8017 section 9.1.1 step 3 and section 9.2 step 3.
     @Test(arguments: [
         (SignatureScheme.rsaPSS(.sha512), 1034), (.rsaPSS(.sha384), 778), (.rsaPSS(.sha256), 522),
         (.rsaPSS(.sha1), 330), (.rsaPKCS1(.sha512), 745), (.rsaPKCS1(.sha256), 489), (.rsaPKCS1(.sha1), 361),

@@ -40,7 +40,7 @@ struct SymmetricTests {
     @Test("AES-GCM gives the published results and opens its own output", arguments: gcm)
     func gcmVectors(_ vector: GCMVector) throws {
         let cipher = try AESGCM(key: SecretBytes(bytes(vector.key)))
-        // Twice, so that the second round runs on a context that was used before.
+        // Twice, so that the second round reuses a context.
         for _ in 0..<2 {
             let sealed = try cipher.seal(
                 bytes(vector.plaintext), nonce: bytes(vector.nonce), additionalData: bytes(vector.additional))

@@ -51,7 +51,7 @@ public final class FaultyModule: Sendable {
     /// Builds only the library, for programs that control it through their environment.
     ///
     /// - Throws: `RunError`, also if the compiler fails.
-    public static func build(_ path: String) throws {
+    public static func build(_ path: String, from name: String = "faulty.c") throws {
         let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("../FaultyModule/\(name)").standardized.path
         let built = try run(

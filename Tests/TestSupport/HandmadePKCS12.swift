@@ -12,13 +12,46 @@ public enum HandmadePKCS12 {
         case certificate(Data, name: String? = nil)
     }
 
-    /// Creates a file of these parts, none of them encrypted by itself.
-    public static func file(_ bags: [Bag]) -> Data { file(safe(bags)) }
+    /// Content under PBES2 (RFC 8018): AES-256-CBC, with a key that one iteration of PBKDF2 with HMAC-SHA-256 derives
+    /// with `salt`.
+    public struct Sealed: Sendable {
+        private let algorithm: [UInt8]
+        private let ciphertext: [UInt8]
 
-    /// Creates a file of these parts with a PBMAC1 (RFC 9579). `code` computes it, with a key derived from `salt` in
-    /// one iteration.
-    public static func file(_ bags: [Bag], code: ([UInt8]) throws -> [UInt8]) rethrows -> Data {
-        let safe = safe(bags)
+        /// - Parameters:
+        ///   - ciphertext: What AES-256-CBC makes of the content.
+        ///   - isMisnamed: Whether AES-128 is named, with a key of 32 bytes, as NSS 3.29 did.
+        public init(ciphertext: Data, initializationVector: [UInt8], isMisnamed: Bool = false) {
+            let length: [UInt8] = isMisnamed ? [2, 1, 32] : []
+            let derivation = sequence([pbkdf2, sequence([element(0x04, [salt]), [2, 1, 1], length, hmacSHA256])])
+            let name = isMisnamed ? aes256CBC.dropLast() + [0x02] : aes256CBC
+            let cipher = sequence([name, element(0x04, [initializationVector])])
+            algorithm = sequence([pbes2, sequence([derivation, cipher])])
+            self.ciphertext = [UInt8](ciphertext)
+        }
+
+        /// The content as an encrypted private key in PKCS#8.
+        public var privateKey: Data { Data(sequence([algorithm, element(0x04, [ciphertext])])) }
+
+        /// The content as an encrypted part of a file.
+        fileprivate var part: [UInt8] {
+            let content = sequence([data, algorithm, element(0x80, [ciphertext])])
+            return sequence([encryptedData, element(0xA0, [sequence([[2, 1, 0], content])])])
+        }
+    }
+
+    /// These parts as the content of a `Sealed`.
+    public static func content(of bags: [Bag]) -> Data { Data(sequence(bags.map(encoded))) }
+
+    /// A file of these parts, none of them encrypted by itself.
+    public static func file(_ bags: [Bag]) -> Data { file(safe(bags, [])) }
+
+    /// A file of these parts, and of encrypted ones before them, with PBMAC1 (RFC 9579) over them: what `code` gives
+    /// for them, whose key is derived with `salt` in one iteration.
+    public static func file(
+        _ bags: [Bag], sealed: [Sealed] = [], code: ([UInt8]) throws -> [UInt8]
+    ) rethrows -> Data {
+        let safe = safe(bags, sealed)
         let derivation = sequence([
             pbkdf2, sequence([element(0x04, [salt]), [2, 1, 1], [2, 1, 32], hmacSHA256]),
         ])
@@ -27,7 +60,7 @@ public enum HandmadePKCS12 {
         return file(safe, sequence([digest, element(0x04, [salt]), [2, 1, 1]]))
     }
 
-    /// The salt of the integrity check.
+    /// The salt of all derivations.
     public static let salt: [UInt8] = [1, 2, 3, 4, 5, 6, 7, 8]
 
     private static func safe(_ bags: [Bag], _ sealed: [Sealed]) -> [UInt8] {

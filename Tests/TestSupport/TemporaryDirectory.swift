@@ -8,8 +8,8 @@ public final class TemporaryDirectory: Sendable {
     /// Creates a directory of mode 0700 below the system's temporary directory.
     ///
     /// - Throws: The file manager's error if it cannot be created.
-    public init() throws {
-        path = NSTemporaryDirectory() + "keyfob-test-\(UUID().uuidString)"
+    public init(in parent: String = NSTemporaryDirectory()) throws {
+        path = parent + (parent.hasSuffix("/") ? "" : "/") + "keyfob-test-\(UUID().uuidString)"
         try FileManager.default.createDirectory(
             atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
     }

@@ -1,11 +1,11 @@
 import Foundation
 
-// The form in which an access control lies in the vault: protection, a zero byte, the flags in hex.
+// The stored form of an access control: protection, a zero byte, the flags in hexadecimal.
 extension SecAccessControl {
     /// The bytes to store.
     var stored: Data { Data("\(protection)\0\(String(flags.rawValue, radix: 16))".utf8) }
 
-    /// The access control behind stored bytes, or `nil` for bytes that are none.
+    /// Decodes stored bytes; `nil` for other bytes.
     convenience init?(stored: Data) {
         let parts = stored.split(separator: 0, omittingEmptySubsequences: false)
         guard parts.count == 2, let protection = String(validating: parts[0], as: UTF8.self),
@@ -14,6 +14,6 @@ extension SecAccessControl {
         self.init(protection: protection, flags: SecAccessControlCreateFlags(rawValue: flags))
     }
 
-    /// Whether anything must be shown before the item is used.
+    /// Whether using the item requires any authentication.
     var isConstrained: Bool { !flags.isEmpty }
 }

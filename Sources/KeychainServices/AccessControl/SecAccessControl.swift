@@ -1,9 +1,9 @@
 import Foundation
 
-/// When an item may be read, and what must be shown first; `SecAccessControlRef`.
+/// When an item may be read, and which authentication that requires; `SecAccessControlRef`.
 ///
-/// Two are equal when protection and flags are. Any thread may use one at any time.
-// Immutable after `init`, and what it holds is Sendable: the class is, though its superclass does not say so.
+/// Two are equal if protection and flags are equal. Any thread may use one at any time.
+// Immutable after `init` and made of Sendable members. Unchecked because the superclass does not declare it.
 public final class SecAccessControl: NSObject, @unchecked Sendable {
     /// One of the values of `kSecAttrAccessible`.
     let protection: String

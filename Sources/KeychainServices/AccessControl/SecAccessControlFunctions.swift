@@ -1,38 +1,37 @@
 public import Foundation
 
-/// An access control; SecAccessControl.h.
+/// Creates an access control; SecAccessControl.h.
 ///
-/// Constraints are kept with the item and given back. What they do here:
+/// The constraints are stored with the item and returned with it. Their effect here:
 ///
-/// - `userPresence`, `biometryAny`, `biometryCurrentSet`, `devicePasscode` and `companion` all stand for the passphrase
-///   or the PIN of the keychain: a machine without a sensor has no other proof that somebody is there. It is asked for
-///   anew by every `SecItemCopyMatching` that gives out the **data** of such an item, and by every **use of a private
-///   key** on the token that has such an access control (a signature, a decryption, a key agreement, an export of one
-///   that may leave), however long the keychain has been unlocked. What the public half does asks nobody.
-///   The keychain's PIN program (pinentry) asks, or the prompter of a keychain that was given to `SecKeychainUse`.
-///   Where there is neither, or `KEYFOB_NO_INPUT` is set, or the PIN comes from a file, the call gives
-///   `errSecInteractionNotAllowed`; a wrong answer gives `errSecAuthFailed`. Attributes and references are given out,
-///   and items changed and deleted, without asking.
-/// - `kSecUseAuthenticationUI` with `…Fail` or `…Skip` refuses or leaves out every item that asks for somebody to be
-///   there, and those with `applicationPassword` where the call has no `kSecUseCredentialReference`.
-/// - `privateKeyUsage` is refused on passwords (`errSecAuthFailed`). By itself it asks for nothing.
-/// - The functions of this module keep to an access control; who uses the token by another way, Keyfob's own calls
-///   included, is not asked. A token that asks for its PIN at every signature (`CKA_ALWAYS_AUTHENTICATE`) does so
-///   whatever stands here.
-/// - `applicationPassword` on passwords: data that is added with `kSecUseCredentialReference` is sealed under the bytes
-///   in there, besides what the vault does. Whoever reads it, gives it other data or another access control, or asks
-///   with no `kSecReturn…` key whether it is there must bring the same bytes: `errSecAuthFailed` otherwise. Without
-///   `kSecUseCredentialReference` there is no password, and nothing is asked. On keys and certificates it is **kept and
-///   not enforced**.
+/// - `userPresence`, `biometryAny`, `biometryCurrentSet`, `devicePasscode` and `companion` all require the passphrase
+///   or PIN of the keychain: a machine without a sensor has no other proof of presence. Every `SecItemCopyMatching`
+///   that returns the **data** of such an item asks for it. So does every **use of a private key** on the token with
+///   such an access control: a signature, a decryption, a key agreement, or an export. How long the keychain has been
+///   unlocked does not matter. Using the public half requires no confirmation. The keychain's PIN program (pinentry)
+///   asks, or the prompter of the keychain that was given to `SecKeychainUse`. Without either, or if `KEYFOB_NO_INPUT`
+///   is set or the PIN comes from a file, the call returns `errSecInteractionNotAllowed`. A wrong answer returns
+///   `errSecAuthFailed`. Returning attributes and references, and changing and deleting items, requires no
+///   confirmation.
+/// - `kSecUseAuthenticationUI` with `…Fail` refuses, and with `…Skip` leaves out, every item that requires user
+///   presence. The same goes for items with `applicationPassword` if the call has no `kSecUseCredentialReference`.
+/// - `privateKeyUsage` is refused on passwords (`errSecAuthFailed`). By itself it requires nothing.
+/// - Only the functions of this module enforce an access control. Other ways to use the token, including Keyfob's own
+///   calls, do not. A token that requires its PIN for every signature (`CKA_ALWAYS_AUTHENTICATE`) does so in any case.
+/// - `applicationPassword` on passwords: data that is added with `kSecUseCredentialReference` is sealed under those
+///   bytes, in addition to the encryption of the vault. A call must supply the same bytes to read the data, to replace
+///   the data or the access control, and to test with no `kSecReturn…` key whether the item exists; otherwise it
+///   returns `errSecAuthFailed`. An item that was added without `kSecUseCredentialReference` has no password and
+///   requires none. On keys and certificates the flag is **stored and not enforced**.
 ///
 /// - Parameters:
-///   - allocator: Without effect.
+///   - allocator: Ignored.
 ///   - protection: One of the `kSecAttrAccessible…` values.
-///   - flags: What must be shown. Several constraints without `or` must all be met.
-///   - error: Takes `errSecParam` for an unknown protection, for unknown flags, for `or` with `and`, for both flags of
-///     biometry, and for `userPresence` with anything but `applicationPassword` and `privateKeyUsage`. The caller owns
-///     it.
-/// - Returns: The access control; `nil` where there is an error.
+///   - flags: The required authentication. Several constraints without `or` must all be met.
+///   - error: Receives the error, owned by the caller: `errSecParam` for an unknown protection, for unknown flags, for
+///     `or` with `and`, for both flags of biometry, and for `userPresence` with anything but `applicationPassword` and
+///     `privateKeyUsage`.
+/// - Returns: The access control; `nil` on error.
 @discardableResult
 public func SecAccessControlCreateWithFlags(
     _ allocator: CFAllocator?, _ protection: CFTypeRef, _ flags: SecAccessControlCreateFlags,
@@ -48,7 +47,9 @@ public func SecAccessControlCreateWithFlags(
 }
 
 extension SecAccessControl {
-    /// Whether flags go together. - Throws: `StatusError` (`errSecParam`) where they do not.
+    /// Checks that flags are known and can be combined.
+    ///
+    /// - Throws: `StatusError` (`errSecParam`) if not.
     fileprivate static func check(_ flags: SecAccessControlCreateFlags) throws(StatusError) {
         let known: SecAccessControlCreateFlags = [
             .userPresence, .biometryAny, .biometryCurrentSet, .devicePasscode, .companion, .or, .and, .privateKeyUsage,

@@ -4,12 +4,12 @@ import OpenSSL
 
 /// An X.509 certificate; `SecCertificateRef`.
 ///
-/// Two are equal when their DER is. Any thread may use one at any time.
-// Immutable after `init`, and what it holds is Sendable: the class is, though its superclass does not say so.
+/// Two are equal if their DER is. Any thread may use one at any time.
+// Immutable after `init` and made of Sendable members. Unchecked because the superclass does not declare it.
 public final class SecCertificate: NSObject, @unchecked Sendable {
     /// The certificate, parsed.
     let certificate: Certificate
-    /// The item of a keychain that it was read from.
+    /// The keychain item that the certificate was read from.
     let item: Item?
 
     /// What an import knows of it; `nil` for a certificate that none has stored.

@@ -2,19 +2,19 @@ public import Foundation
 import Keyfob
 import OpenSSL
 
-// What certificates tell of themselves, and which are preferred; SecCertificate.h. Only the preferences block.
+// Properties of certificates, and preferred certificates; SecCertificate.h. Only the functions for preferences block.
 
-/// A certificate from its DER; `nil` where it is none.
+/// Creates a certificate from its DER; `nil` for other bytes.
 ///
 /// - Parameters:
-///   - allocator: Without effect.
+///   - allocator: Ignored.
 ///   - data: One certificate in DER, with nothing after it.
 @discardableResult
 public func SecCertificateCreateWithData(_ allocator: CFAllocator?, _ data: CFData) -> SecCertificate? {
     do { return SecCertificate(try Certificate(der: data as Data)) } catch { return nil }
 }
 
-/// The DER.
+/// Returns the DER.
 ///
 /// - Parameter certificate: The certificate.
 @discardableResult
@@ -22,7 +22,7 @@ public func SecCertificateCopyData(_ certificate: SecCertificate) -> CFData {
     certificate.certificate.der as CFData
 }
 
-/// What to call the certificate: the common name, or what comes nearest to it; `nil` where its subject is empty.
+/// Returns a display name: the common name or the closest substitute; `nil` if the subject is empty.
 ///
 /// - Parameter certificate: The certificate.
 @discardableResult
@@ -30,12 +30,12 @@ public func SecCertificateCopySubjectSummary(_ certificate: SecCertificate) -> C
     certificate.certificate.subjectSummary.map { NSString(string: $0) }
 }
 
-/// The most specific common name of the subject.
+/// Returns the most specific common name of the subject.
 ///
 /// - Parameters:
 ///   - certificate: The certificate.
-///   - commonName: Takes the name.
-/// - Returns: `errSecInternal` where there is none.
+///   - commonName: Receives the name.
+/// - Returns: `errSecSuccess`; `errSecInternal` if there is none.
 @discardableResult
 public func SecCertificateCopyCommonName(
     _ certificate: SecCertificate, _ commonName: UnsafeMutablePointer<CFString?>
@@ -45,12 +45,12 @@ public func SecCertificateCopyCommonName(
     return errSecSuccess
 }
 
-/// The e-mail addresses, of the alternative names and of the subject.
+/// Returns the e-mail addresses in the alternative names and the subject.
 ///
 /// - Parameters:
 ///   - certificate: The certificate.
-///   - emailAddresses: Takes an array of strings, which may be empty.
-/// - Returns: The result code.
+///   - emailAddresses: Receives an array of strings, which may be empty.
+/// - Returns: `errSecSuccess`.
 @discardableResult
 public func SecCertificateCopyEmailAddresses(
     _ certificate: SecCertificate, _ emailAddresses: UnsafeMutablePointer<CFArray?>
@@ -59,7 +59,7 @@ public func SecCertificateCopyEmailAddresses(
     return errSecSuccess
 }
 
-/// The issuer as a Name in DER, printable strings in upper case and without surplus blanks.
+/// Returns the issuer as a Name in DER. Printable strings are in upper case and without surplus spaces.
 ///
 /// - Parameter certificate: The certificate.
 @discardableResult
@@ -67,7 +67,7 @@ public func SecCertificateCopyNormalizedIssuerSequence(_ certificate: SecCertifi
     certificate.certificate.issuer.normalizedSequence as CFData
 }
 
-/// The subject as a Name in DER, printable strings in upper case and without surplus blanks.
+/// Returns the subject as a Name in DER. Printable strings are in upper case and without surplus spaces.
 ///
 /// - Parameter certificate: The certificate.
 @discardableResult
@@ -75,7 +75,7 @@ public func SecCertificateCopyNormalizedSubjectSequence(_ certificate: SecCertif
     certificate.certificate.subject.normalizedSequence as CFData
 }
 
-/// The public key; `nil` for a kind of key that is not known here.
+/// Returns the public key; `nil` for an unsupported type of key.
 ///
 /// - Parameter certificate: The certificate.
 @discardableResult
@@ -93,11 +93,11 @@ public func SecCertificateCopyPublicKey(_ certificate: SecCertificate) -> SecKey
     SecCertificateCopyKey(certificate)
 }
 
-/// The bytes of the serial number, a leading zero included.
+/// Returns the bytes of the serial number, including a leading zero.
 ///
 /// - Parameters:
 ///   - certificate: The certificate.
-///   - error: Stays as it is.
+///   - error: Left unchanged.
 @discardableResult
 public func SecCertificateCopySerialNumberData(
     _ certificate: SecCertificate, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
@@ -109,7 +109,7 @@ public func SecCertificateCopySerialNumberData(
 ///
 /// - Parameters:
 ///   - certificate: The certificate.
-///   - error: Stays as it is.
+///   - error: Left unchanged.
 @discardableResult
 public func SecCertificateCopySerialNumber(
     _ certificate: SecCertificate, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
@@ -117,7 +117,7 @@ public func SecCertificateCopySerialNumber(
     unsafe SecCertificateCopySerialNumberData(certificate, error)
 }
 
-/// The form of iOS of `SecCertificateCopySerialNumberData`.
+/// The iOS form of `SecCertificateCopySerialNumberData`.
 ///
 /// - Parameter certificate: The certificate.
 @discardableResult
@@ -129,7 +129,7 @@ public func SecCertificateCopySerialNumber(_ certificate: SecCertificate) -> CFD
 ///
 /// - Parameters:
 ///   - certificate: The certificate.
-///   - error: Stays as it is.
+///   - error: Left unchanged.
 @discardableResult
 public func SecCertificateCopyNormalizedIssuerContent(
     _ certificate: SecCertificate, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
@@ -141,7 +141,7 @@ public func SecCertificateCopyNormalizedIssuerContent(
 ///
 /// - Parameters:
 ///   - certificate: The certificate.
-///   - error: Stays as it is.
+///   - error: Left unchanged.
 @discardableResult
 public func SecCertificateCopyNormalizedSubjectContent(
     _ certificate: SecCertificate, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
@@ -149,7 +149,7 @@ public func SecCertificateCopyNormalizedSubjectContent(
     SecCertificateCopyNormalizedSubjectSequence(certificate)
 }
 
-/// The first moment at which the certificate is valid.
+/// Returns the first moment at which the certificate is valid.
 ///
 /// - Parameter certificate: The certificate.
 @discardableResult
@@ -157,7 +157,7 @@ public func SecCertificateCopyNotValidBeforeDate(_ certificate: SecCertificate) 
     certificate.certificate.notBefore as CFDate
 }
 
-/// The last moment at which the certificate is valid.
+/// Returns the last moment at which the certificate is valid.
 ///
 /// - Parameter certificate: The certificate.
 @discardableResult
@@ -165,16 +165,16 @@ public func SecCertificateCopyNotValidAfterDate(_ certificate: SecCertificate) -
     certificate.certificate.notAfter as CFDate
 }
 
-/// The certificate that is preferred for a name, such as the address that mail is encrypted to. Blocks for the vault,
-/// and where the token must be read.
+/// Returns the preferred certificate for a name, such as the address that mail is encrypted to.
 ///
-/// The name must be the same, of a URL too, and preferred identities are not looked at. Of several uses of the key the
-/// same is true as of `SecIdentityCopyPreferred`. A certificate that is not valid today is not given out.
+/// Blocks for the vault, and for the token if it must be read. The name must match exactly, even a URL, and preferred
+/// identities are not considered. A preference for exactly these key usages comes before one for more usages, and that
+/// before one for any. A certificate that is not valid today is not returned.
 ///
 /// - Parameters:
 ///   - name: An e-mail address, or another name.
-///   - keyUsage: What the key is to do: `kSecAttrCanEncrypt` and the like; `nil` for any use.
-/// - Returns: `nil` where no certificate is preferred, and where the keychain cannot be read.
+///   - keyUsage: Usages of the key, such as `kSecAttrCanEncrypt`; `nil` for any.
+/// - Returns: The certificate; `nil` if none is preferred or the keychain cannot be read.
 @discardableResult
 public func SecCertificateCopyPreferred(_ name: CFString, _ keyUsage: CFArray?) -> SecCertificate? {
     do {
@@ -182,13 +182,15 @@ public func SecCertificateCopyPreferred(_ name: CFString, _ keyUsage: CFArray?) 
     } catch { return nil }
 }
 
-/// Prefers a certificate for a name; as `SecIdentitySetPreferred`, and apart from the preferences made with that.
+/// Makes a certificate the preferred one for a name, independently of `SecIdentitySetPreferred`.
 ///
 /// - Parameters:
-///   - certificate: The certificate; `nil` takes the preference back.
+///   - certificate: The certificate, which must be in the keychain; `nil` removes the preference.
 ///   - name: An e-mail address, or another name.
-///   - keyUsage: What the key is to do; `nil` for any use.
-/// - Returns: As `SecIdentitySetPreferred`.
+///   - keyUsage: Usages of the key; `nil` for any.
+/// - Returns: `errSecSuccess`, also if there was no preference to remove; `errSecInvalidItemRef` if the certificate is
+///   not in the keychain, `errSecParam` for an empty name, `errSecMissingEntitlement` if the process has no access
+///   group, or an error of unlocking the keychain.
 @discardableResult
 public func SecCertificateSetPreferred(
     _ certificate: SecCertificate?, _ name: CFString, _ keyUsage: CFArray?

@@ -1,18 +1,18 @@
 public import Foundation
 import OpenSSL
 
-// A certificate taken apart; SecCertificate.h of macOS.
+// The fields of a certificate; SecCertificate.h of macOS.
 
-/// What a certificate says, by object identifiers: version, serial number, names, dates and alternative names.
+/// Returns fields of a certificate by object identifier: version, serial number, names, dates and alternative names.
 ///
-/// This is a part of what macOS gives: of other extensions, of the public key and of the signature nothing is told.
+/// macOS returns more: other extensions, the public key and the signature are not included here.
 ///
 /// - Parameters:
 ///   - certificate: The certificate.
 ///   - keys: `kSecOIDX509V1Version`, `…SerialNumber`, `…IssuerName`, `…SubjectName`, `…ValidityNotBefore`,
 ///     `…ValidityNotAfter`, `kSecOIDCommonName`, `kSecOIDEmailAddress` and `kSecOIDSubjectAltName`; `nil` for all.
-///     Others are passed over, and so are those that the certificate has nothing of.
-///   - error: Stays as it is.
+///     Other keys, and fields that the certificate lacks, are skipped.
+///   - error: Left unchanged.
 /// - Returns: A dictionary for each key, with `kSecPropertyKeyType`, `kSecPropertyKeyLabel` and `kSecPropertyKeyValue`.
 @discardableResult
 public func SecCertificateCopyValues(
@@ -26,7 +26,7 @@ public func SecCertificateCopyValues(
     return values
 }
 
-/// One value and what it is.
+/// One field: its label, type and value.
 private struct Property {
     let label: String
     let type: CFString
@@ -86,7 +86,7 @@ private func properties(of certificate: Certificate) -> [(CFString, Property)] {
 }
 
 extension Property {
-    /// An alternative name of a kind that can be written; `nil` for others.
+    /// An alternative name of a displayable kind; `nil` for others.
     fileprivate init?(_ name: GeneralName) {
         switch name {
         case .dns(let text): self.init("DNS Name", text)

@@ -4,13 +4,13 @@ public import Foundation
 
 /// While the keychain is unlocked; the default of passwords and keys.
 @safe nonisolated(unsafe) public let kSecAttrAccessibleWhenUnlocked: CFString = "ak"
-/// From the first unlocking until the session ends.
+/// From the first unlock until the session ends.
 @safe nonisolated(unsafe) public let kSecAttrAccessibleAfterFirstUnlock: CFString = "ck"
 /// Always; the default of certificates.
 @safe nonisolated(unsafe) public let kSecAttrAccessibleAlways: CFString = "dk"
 /// While the keychain is unlocked; never leaves this device.
 @safe nonisolated(unsafe) public let kSecAttrAccessibleWhenUnlockedThisDeviceOnly: CFString = "aku"
-/// From the first unlocking until the session ends; never leaves this device.
+/// From the first unlock until the session ends; never leaves this device.
 @safe nonisolated(unsafe) public let kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly: CFString = "cku"
 /// Always; never leaves this device.
 @safe nonisolated(unsafe) public let kSecAttrAccessibleAlwaysThisDeviceOnly: CFString = "dku"

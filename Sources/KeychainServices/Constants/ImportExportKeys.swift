@@ -4,11 +4,11 @@ public import Foundation
 
 /// The passphrase of the file.
 @safe nonisolated(unsafe) public let kSecImportExportPassphrase: CFString = "passphrase"
-/// A file keychain of macOS; without effect.
+/// A file keychain of macOS; ignored.
 @safe nonisolated(unsafe) public let kSecImportExportKeychain: CFString = "keychain"
-/// The access object of a file keychain of macOS; without effect.
+/// The access object of a file keychain of macOS; ignored.
 @safe nonisolated(unsafe) public let kSecImportExportAccess: CFString = "access"
-/// Whether nothing is to be stored.
+/// Whether nothing is stored.
 @safe nonisolated(unsafe) public let kSecImportToMemoryOnly: CFString = "memory"
 
 // MARK: Members of what an import returns
@@ -19,7 +19,7 @@ public import Foundation
 @safe nonisolated(unsafe) public let kSecImportItemKeyID: CFString = "keyid"
 /// A `SecTrust` for the chain.
 @safe nonisolated(unsafe) public let kSecImportItemTrust: CFString = "trust"
-/// The certificates, the identity's own first: an array.
+/// An array of certificates, with the identity's own first.
 @safe nonisolated(unsafe) public let kSecImportItemCertChain: CFString = "chain"
 /// The `SecIdentity`.
 @safe nonisolated(unsafe) public let kSecImportItemIdentity: CFString = "identity"

@@ -4,7 +4,7 @@ public import Foundation
 
 /// FTP.
 @safe nonisolated(unsafe) public let kSecAttrProtocolFTP: CFString = "ftp "
-/// An account of FTP.
+/// An FTP account.
 @safe nonisolated(unsafe) public let kSecAttrProtocolFTPAccount: CFString = "ftpa"
 /// HTTP.
 @safe nonisolated(unsafe) public let kSecAttrProtocolHTTP: CFString = "http"
@@ -79,7 +79,7 @@ public import Foundation
 @safe nonisolated(unsafe) public let kSecAttrAuthenticationTypeHTTPBasic: CFString = "http"
 /// HTTP Digest.
 @safe nonisolated(unsafe) public let kSecAttrAuthenticationTypeHTTPDigest: CFString = "httd"
-/// A form in a page.
+/// An HTML form.
 @safe nonisolated(unsafe) public let kSecAttrAuthenticationTypeHTMLForm: CFString = "form"
-/// Whatever is usual.
+/// The default of the service.
 @safe nonisolated(unsafe) public let kSecAttrAuthenticationTypeDefault: CFString = "dflt"

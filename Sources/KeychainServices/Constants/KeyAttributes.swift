@@ -2,11 +2,11 @@ public import Foundation
 
 // MARK: Attributes of keys
 
-/// Which half; one of the `kSecAttrKeyClass…` values. Part of the primary key.
+/// The half of a key pair; one of the `kSecAttrKeyClass…` values. Part of the primary key.
 @safe nonisolated(unsafe) public let kSecAttrKeyClass: CFString = "kcls"
 /// SHA-1 of the public key's bytes, the same for both halves; part of the primary key.
 @safe nonisolated(unsafe) public let kSecAttrApplicationLabel: CFString = "klbl"
-/// Bytes of the application's own; part of the primary key.
+/// Bytes that the application chooses; part of the primary key.
 @safe nonisolated(unsafe) public let kSecAttrApplicationTag: CFString = "atag"
 /// A number; part of the primary key.
 @safe nonisolated(unsafe) public let kSecAttrKeyCreator: CFString = "crtr"
@@ -14,7 +14,7 @@ public import Foundation
 @safe nonisolated(unsafe) public let kSecAttrKeyType: CFString = "type"
 /// The size in bits; part of the primary key.
 @safe nonisolated(unsafe) public let kSecAttrKeySizeInBits: CFString = "bsiz"
-/// The size that counts, in bits; part of the primary key.
+/// The effective size in bits; part of the primary key.
 @safe nonisolated(unsafe) public let kSecAttrEffectiveKeySize: CFString = "esiz"
 /// When the key's use begins; part of the primary key.
 @safe nonisolated(unsafe) public let kSecAttrStartDate: CFString = "sdat"
@@ -22,44 +22,44 @@ public import Foundation
 @safe nonisolated(unsafe) public let kSecAttrEndDate: CFString = "edat"
 /// Whether the key is, or is to be, stored in the keychain.
 @safe nonisolated(unsafe) public let kSecAttrIsPermanent: CFString = "perm"
-/// Whether the key may be seen only after a login.
+/// Whether the key is visible only after a login.
 @safe nonisolated(unsafe) public let kSecAttrIsPrivate: CFString = "priv"
 /// Whether attributes may change.
 @safe nonisolated(unsafe) public let kSecAttrIsModifiable: CFString = "modi"
-/// Whether the key leaves its token only wrapped.
+/// Whether the key leaves its token only in wrapped form.
 @safe nonisolated(unsafe) public let kSecAttrIsSensitive: CFString = "sens"
-/// Whether the key has been sensitive since it was made.
+/// Whether the key has been sensitive since its creation.
 @safe nonisolated(unsafe) public let kSecAttrWasAlwaysSensitive: CFString = "asen"
 /// Whether the key can leave its token.
 @safe nonisolated(unsafe) public let kSecAttrIsExtractable: CFString = "extr"
-/// Whether the key has been unextractable since it was made.
+/// Whether the key has been unextractable since its creation.
 @safe nonisolated(unsafe) public let kSecAttrWasNeverExtractable: CFString = "next"
 /// Whether the key encrypts.
 @safe nonisolated(unsafe) public let kSecAttrCanEncrypt: CFString = "encr"
 /// Whether the key decrypts.
 @safe nonisolated(unsafe) public let kSecAttrCanDecrypt: CFString = "decr"
-/// Whether other keys can be derived from it.
+/// Whether the key derives other keys.
 @safe nonisolated(unsafe) public let kSecAttrCanDerive: CFString = "drve"
 /// Whether the key signs.
 @safe nonisolated(unsafe) public let kSecAttrCanSign: CFString = "sign"
 /// Whether the key verifies signatures.
 @safe nonisolated(unsafe) public let kSecAttrCanVerify: CFString = "vrfy"
-/// Whether the key makes signatures that contain the message.
+/// Whether the key makes signatures with message recovery.
 @safe nonisolated(unsafe) public let kSecAttrCanSignRecover: CFString = "snrc"
-/// Whether the key takes the message out of a signature.
+/// Whether the key verifies signatures with message recovery.
 @safe nonisolated(unsafe) public let kSecAttrCanVerifyRecover: CFString = "vyrc"
-/// Whether the key wraps others.
+/// Whether the key wraps other keys.
 @safe nonisolated(unsafe) public let kSecAttrCanWrap: CFString = "wrap"
-/// Whether the key unwraps others.
+/// Whether the key unwraps other keys.
 @safe nonisolated(unsafe) public let kSecAttrCanUnwrap: CFString = "unwp"
 
 // MARK: Parameters of the generation and derivation of keys
 
-/// Attributes of the private half alone: a dictionary.
+/// A dictionary of attributes for the private half only.
 @safe nonisolated(unsafe) public let kSecPrivateKeyAttrs: CFString = "private"
-/// Attributes of the public half alone: a dictionary.
+/// A dictionary of attributes for the public half only.
 @safe nonisolated(unsafe) public let kSecPublicKeyAttrs: CFString = "public"
-/// Attributes of a symmetric key: a dictionary.
+/// A dictionary of attributes for a symmetric key.
 @safe nonisolated(unsafe) public let kSecSymmetricKeyAttrs: CFString = "symmetric"
 /// The pseudo-random function of a derivation.
 @safe nonisolated(unsafe) public let kSecAttrPRF: CFString = "prf"

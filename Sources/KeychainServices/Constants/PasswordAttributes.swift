@@ -4,21 +4,21 @@ public import Foundation
 
 /// The account; part of the primary key.
 @safe nonisolated(unsafe) public let kSecAttrAccount: CFString = "acct"
-/// The kind of item, in words for people.
+/// The kind of item, for display.
 @safe nonisolated(unsafe) public let kSecAttrDescription: CFString = "desc"
 /// A comment.
 @safe nonisolated(unsafe) public let kSecAttrComment: CFString = "icmt"
-/// Who made the item: a number of four characters.
+/// The creator of the item: a four-character code.
 @safe nonisolated(unsafe) public let kSecAttrCreator: CFString = "crtr"
-/// The type of the item: a number of four characters.
+/// The type of the item: a four-character code.
 @safe nonisolated(unsafe) public let kSecAttrType: CFString = "type"
 /// The script of the text: a number.
 @safe nonisolated(unsafe) public let kSecAttrScriptCode: CFString = "scrp"
-/// Whether lists leave the item out.
+/// Whether lists hide the item.
 @safe nonisolated(unsafe) public let kSecAttrIsInvisible: CFString = "invi"
-/// Whether the item says that there is no password on purpose.
+/// Whether the item records that there is deliberately no password.
 @safe nonisolated(unsafe) public let kSecAttrIsNegative: CFString = "nega"
-/// Whether the item has an icon of its own.
+/// Whether the item has a custom icon.
 @safe nonisolated(unsafe) public let kSecAttrHasCustomIcon: CFString = "cusi"
 /// Bytes that are returned with the attributes.
 @safe nonisolated(unsafe) public let kSecAttrProtected: CFString = "prot"
@@ -27,7 +27,7 @@ public import Foundation
 
 /// The service; part of the primary key.
 @safe nonisolated(unsafe) public let kSecAttrService: CFString = "svce"
-/// Bytes of the application's own; not part of the primary key.
+/// Bytes that the application chooses; not part of the primary key.
 @safe nonisolated(unsafe) public let kSecAttrGeneric: CFString = "gena"
 
 // MARK: Attributes of internet passwords
@@ -38,7 +38,7 @@ public import Foundation
 @safe nonisolated(unsafe) public let kSecAttrServer: CFString = "srvr"
 /// The protocol, one of the `kSecAttrProtocol…` values; part of the primary key.
 @safe nonisolated(unsafe) public let kSecAttrProtocol: CFString = "ptcl"
-/// How one logs in, one of the `kSecAttrAuthenticationType…` values; part of the primary key.
+/// The authentication scheme, one of the `kSecAttrAuthenticationType…` values; part of the primary key.
 @safe nonisolated(unsafe) public let kSecAttrAuthenticationType: CFString = "atyp"
 /// The port; part of the primary key.
 @safe nonisolated(unsafe) public let kSecAttrPort: CFString = "port"
@@ -48,13 +48,13 @@ public import Foundation
 @safe nonisolated(unsafe) public let kSecDataInetExtraNotes: CFString = "binn"
 /// The history of the password; secret, and returned only with data and attributes.
 @safe nonisolated(unsafe) public let kSecDataInetExtraHistory: CFString = "bini"
-/// Secret bytes of the client's own, the first.
+/// The first secret value that the client defines.
 @safe nonisolated(unsafe) public let kSecDataInetExtraClientDefined0: CFString = "bin0"
-/// Secret bytes of the client's own, the second.
+/// The second secret value that the client defines.
 @safe nonisolated(unsafe) public let kSecDataInetExtraClientDefined1: CFString = "bin1"
-/// Secret bytes of the client's own, the third.
+/// The third secret value that the client defines.
 @safe nonisolated(unsafe) public let kSecDataInetExtraClientDefined2: CFString = "bin2"
-/// Secret bytes of the client's own, the fourth.
+/// The fourth secret value that the client defines.
 @safe nonisolated(unsafe) public let kSecDataInetExtraClientDefined3: CFString = "bin3"
 
 // MARK: Attributes of file keychains that no class here has

@@ -2,7 +2,7 @@ public import Foundation
 
 // MARK: Policies, by Apple's object identifiers
 
-/// A chain of valid certificates, whatever they are for.
+/// A chain of valid certificates, for any purpose.
 @safe nonisolated(unsafe) public let kSecPolicyAppleX509Basic: CFString = "1.2.840.113635.100.1.2"
 /// TLS.
 @safe nonisolated(unsafe) public let kSecPolicyAppleSSL: CFString = "1.2.840.113635.100.1.3"
@@ -12,11 +12,11 @@ public import Foundation
 @safe nonisolated(unsafe) public let kSecPolicyAppleEAP: CFString = "1.2.840.113635.100.1.9"
 /// IPsec.
 @safe nonisolated(unsafe) public let kSecPolicyAppleIPsec: CFString = "1.2.840.113635.100.1.11"
-/// Signed code.
+/// Code signing.
 @safe nonisolated(unsafe) public let kSecPolicyAppleCodeSigning: CFString = "1.2.840.113635.100.1.16"
 /// Apple ID.
 @safe nonisolated(unsafe) public let kSecPolicyAppleIDValidation: CFString = "1.2.840.113635.100.1.18"
-/// Receipts of Apple's store.
+/// Receipts of the Mac App Store.
 @safe nonisolated(unsafe) public let kSecPolicyMacAppStoreReceipt: CFString = "1.2.840.113635.100.1.19"
 /// Time stamps.
 @safe nonisolated(unsafe) public let kSecPolicyAppleTimeStamping: CFString = "1.2.840.113635.100.1.20"
@@ -31,47 +31,47 @@ public import Foundation
 @safe nonisolated(unsafe) public let kSecPolicyOid: CFString = "SecPolicyOid"
 /// The host name, or the e-mail address.
 @safe nonisolated(unsafe) public let kSecPolicyName: CFString = "SecPolicyName"
-/// Whether the certificate is a client's.
+/// Whether the certificate is for a client.
 @safe nonisolated(unsafe) public let kSecPolicyClient: CFString = "SecPolicyClient"
 /// How revocation is checked.
 @safe nonisolated(unsafe) public let kSecPolicyRevocationFlags: CFString = "SecPolicyRevocationFlags"
-/// The team of signed code.
+/// The team identifier in code signing.
 @safe nonisolated(unsafe) public let kSecPolicyTeamIdentifier: CFString = "SecPolicyTeamIdentifier"
 
 // MARK: What the key of a certificate is meant for, as properties of a policy
 
 /// Signatures.
 @safe nonisolated(unsafe) public let kSecPolicyKU_DigitalSignature: CFString = "CE_KU_DigitalSignature"
-/// Signatures that bind.
+/// Signatures that commit the signer to the content.
 @safe nonisolated(unsafe) public let kSecPolicyKU_NonRepudiation: CFString = "CE_KU_NonRepudiation"
-/// Encrypting keys.
+/// Encryption of keys.
 @safe nonisolated(unsafe) public let kSecPolicyKU_KeyEncipherment: CFString = "CE_KU_KeyEncipherment"
-/// Encrypting data.
+/// Encryption of data.
 @safe nonisolated(unsafe) public let kSecPolicyKU_DataEncipherment: CFString = "CE_KU_DataEncipherment"
-/// Agreeing on keys.
+/// Key agreement.
 @safe nonisolated(unsafe) public let kSecPolicyKU_KeyAgreement: CFString = "CE_KU_KeyAgreement"
 /// Signatures on certificates.
 @safe nonisolated(unsafe) public let kSecPolicyKU_KeyCertSign: CFString = "CE_KU_KeyCertSign"
-/// Signatures on lists of revoked certificates.
+/// Signatures on certificate revocation lists.
 @safe nonisolated(unsafe) public let kSecPolicyKU_CRLSign: CFString = "CE_KU_CRLSign"
-/// With key agreement: to encrypt only.
+/// With key agreement: encryption only.
 @safe nonisolated(unsafe) public let kSecPolicyKU_EncipherOnly: CFString = "CE_KU_EncipherOnly"
-/// With key agreement: to decrypt only.
+/// With key agreement: decryption only.
 @safe nonisolated(unsafe) public let kSecPolicyKU_DecipherOnly: CFString = "CE_KU_DecipherOnly"
 
 // MARK: Members of the result of an evaluation
 
-/// The moment that the evaluation was made for.
+/// The date of the evaluation.
 @safe nonisolated(unsafe) public let kSecTrustEvaluationDate: CFString = "TrustEvaluationDate"
 /// The result.
 @safe nonisolated(unsafe) public let kSecTrustResultValue: CFString = "TrustResultValue"
-/// Whether the certificate is one of extended validation.
+/// Whether the certificate has extended validation.
 @safe nonisolated(unsafe) public let kSecTrustExtendedValidation: CFString = "TrustExtendedValidation"
 /// The organization of the certificate.
 @safe nonisolated(unsafe) public let kSecTrustOrganizationName: CFString = "Organization"
 /// Whether revocation was checked.
 @safe nonisolated(unsafe) public let kSecTrustRevocationChecked: CFString = "TrustRevocationChecked"
-/// Until when the answer about revocation is good.
+/// How long the answer about revocation is valid.
 @safe nonisolated(unsafe) public let kSecTrustRevocationValidUntilDate: CFString = "TrustExpirationDate"
 /// Whether certificate transparency was proven.
 @safe nonisolated(unsafe) public let kSecTrustCertificateTransparency: CFString = "TrustCertificateTransparency"

@@ -4,11 +4,11 @@ public import Foundation
 
 /// A `SecPolicy` that a certificate must satisfy.
 @safe nonisolated(unsafe) public let kSecMatchPolicy: CFString = "m_Policy"
-/// An array of references: only these are searched.
+/// An array of references; only these items are searched.
 @safe nonisolated(unsafe) public let kSecMatchItemList: CFString = "m_ItemList"
-/// An array of keychains; accepted and without effect.
+/// An array of keychains; accepted and ignored.
 @safe nonisolated(unsafe) public let kSecMatchSearchList: CFString = "m_SearchList"
-/// An array of names in DER: one of them issued the certificate or an issuer above it.
+/// An array of names in DER, one of which issued the certificate or an issuer above it.
 @safe nonisolated(unsafe) public let kSecMatchIssuers: CFString = "m_Issuers"
 /// An e-mail address that the certificate must contain.
 @safe nonisolated(unsafe) public let kSecMatchEmailAddressIfPresent: CFString = "m_EmailAddressIfPresent"
@@ -28,13 +28,13 @@ public import Foundation
 @safe nonisolated(unsafe) public let kSecMatchWidthInsensitive: CFString = "m_WidthInsensitive"
 /// Whether certificates must chain to an anchor of the system.
 @safe nonisolated(unsafe) public let kSecMatchTrustedOnly: CFString = "m_TrustedOnly"
-/// A moment at which the certificate is valid; `NSNull` is now.
+/// A date at which the certificate is valid; `NSNull` stands for now.
 @safe nonisolated(unsafe) public let kSecMatchValidOnDate: CFString = "m_ValidOnDate"
-/// A host: the server is it, or below it.
+/// A domain; the server equals it or is below it.
 @safe nonisolated(unsafe) public let kSecMatchHostOrSubdomainOfHost: CFString = "m_HostOrSubdomainOfHost"
-/// How many results: one of the `kSecMatchLimit…` values, or a number.
+/// The number of results: one of the `kSecMatchLimit…` values, or a number.
 @safe nonisolated(unsafe) public let kSecMatchLimit: CFString = "m_Limit"
-/// One result, which is returned as it is.
+/// One result, without an array around it.
 @safe nonisolated(unsafe) public let kSecMatchLimitOne: CFString = "m_LimitOne"
 /// All results, in an array.
 @safe nonisolated(unsafe) public let kSecMatchLimitAll: CFString = "m_LimitAll"
@@ -63,39 +63,39 @@ public import Foundation
 
 /// An array of references to work upon.
 @safe nonisolated(unsafe) public let kSecUseItemList: CFString = "u_ItemList"
-/// A file keychain of macOS; accepted and without effect.
+/// A file keychain of macOS; accepted and ignored.
 @safe nonisolated(unsafe) public let kSecUseKeychain: CFString = "u_Keychain"
-/// Whether a deletion leaves a mark.
+/// Whether a deletion leaves a tombstone.
 @safe nonisolated(unsafe) public let kSecUseTombstones: CFString = "u_Tomb"
-/// The password of items whose access control has `applicationPassword`, as data.
+/// The password for items whose access control has `applicationPassword`, as data.
 @safe nonisolated(unsafe) public let kSecUseCredentialReference: CFString = "u_CredRef"
-/// Words for a person who is asked; nobody is.
+/// The text of a prompt; ignored.
 @safe nonisolated(unsafe) public let kSecUseOperationPrompt: CFString = "u_OpPrompt"
-/// The older way to say `kSecUseAuthenticationUIFail`.
+/// The older form of `kSecUseAuthenticationUIFail`.
 @safe nonisolated(unsafe) public let kSecUseNoAuthenticationUI: CFString = "u_NoAuthUI"
-/// Whether a person may be asked; one of the `kSecUseAuthenticationUI…` values.
+/// Whether user interaction is allowed; one of the `kSecUseAuthenticationUI…` values.
 @safe nonisolated(unsafe) public let kSecUseAuthenticationUI: CFString = "u_AuthUI"
-/// A person may be asked.
+/// User interaction is allowed.
 @safe nonisolated(unsafe) public let kSecUseAuthenticationUIAllow: CFString = "u_AuthUIA"
-/// What needs a person fails with `errSecInteractionNotAllowed`.
+/// A call that requires user interaction fails with `errSecInteractionNotAllowed`.
 @safe nonisolated(unsafe) public let kSecUseAuthenticationUIFail: CFString = "u_AuthUIF"
-/// What needs a person is left out.
+/// Items that require user interaction are left out.
 @safe nonisolated(unsafe) public let kSecUseAuthenticationUISkip: CFString = "u_AuthUIS"
 /// A context of LocalAuthentication, which Linux does not have.
 @safe nonisolated(unsafe) public let kSecUseAuthenticationContext: CFString = "u_AuthCtx"
 /// The items of the system instead of the user's.
 @safe nonisolated(unsafe) public let kSecUseSystemKeychain: CFString = "u_SystemKeychain"
-/// The items of the system instead of the user's, whoever calls.
+/// The items of the system instead of the user's; the same as `kSecUseSystemKeychain`.
 @safe nonisolated(unsafe) public let kSecUseSystemKeychainAlways: CFString = "u_SystemKeychainAlways"
-/// The items of the machine, whoever calls.
+/// The items of the machine, for every user.
 @safe nonisolated(unsafe) public let kSecUseUserIndependentKeychain: CFString = "u_UserIndependentKeychain"
-/// The items of another user who synchronizes.
+/// The items of another synchronizing user.
 @safe nonisolated(unsafe) public let kSecUseSyncBubbleKeychain: CFString = "u_SyncBubbleKeychain"
-/// The name of the program that calls.
+/// The name of the calling program.
 @safe nonisolated(unsafe) public let kSecUseCallerName: CFString = "u_CallerName"
-/// Items of a token as they are stored.
+/// The items of a token in their stored form.
 @safe nonisolated(unsafe) public let kSecUseTokenRawItems: CFString = "u_TokenRawItems"
 /// Whether `kSecMatchIssuers` applies to certificates too.
 @safe nonisolated(unsafe) public let kSecUseCertificatesWithMatchIssuers: CFString = "u_CertWithIssuers"
-/// The data-protection keychain, which is the only one here; without effect.
+/// The data-protection keychain, which is the only one here; ignored.
 @safe nonisolated(unsafe) public let kSecUseDataProtectionKeychain: CFString = "nleg"

@@ -1,18 +1,18 @@
 public import Foundation
 
-/// What is done with a key, and how; `SecKeyAlgorithm` of SecKey.h.
+/// An operation with a key and its parameters; `SecKeyAlgorithm` of SecKey.h.
 ///
-/// The raw value is Apple's identifier. Values without a name are kept, and no key supports them.
-// A CFString is not Sendable. One whose content never changes is safe to share, and every member is a literal.
+/// The raw value is Apple's identifier. Unknown identifiers are allowed, and no key supports them.
+// Unchecked because CFString is not Sendable. The strings are immutable copies.
 public struct SecKeyAlgorithm: RawRepresentable, Hashable, @unchecked Sendable {
     /// Apple's identifier, such as `algid:sign:ECDSA:message-X962:SHA256`.
     public let rawValue: CFString
-    /// An algorithm by its identifier.
+    /// Creates an algorithm from its identifier.
     public init(rawValue: CFString) { self.rawValue = Self.frozen(rawValue) }
-    /// An algorithm by its identifier.
+    /// Creates an algorithm from its identifier.
     public init(_ rawValue: CFString) { self.init(rawValue: rawValue) }
 
-    /// A copy that nobody else can change, of a string that may be mutable.
+    /// Returns an immutable copy of a string that may be mutable.
     private static func frozen(_ string: CFString) -> CFString {
         NSString(string: string as String)
     }
@@ -21,9 +21,9 @@ public struct SecKeyAlgorithm: RawRepresentable, Hashable, @unchecked Sendable {
 // MARK: RSA signatures
 
 extension SecKeyAlgorithm {
-    /// RSA on a block of the key's size, as it is.
+    /// RSA on a block of the key's size, without padding.
     public static let rsaSignatureRaw = Self(rawValue: "algid:sign:RSA:raw")
-    /// RSASSA-PKCS1-v1_5 on bytes that stand for a DigestInfo.
+    /// RSASSA-PKCS1-v1_5 on bytes that take the place of the DigestInfo.
     public static let rsaSignatureDigestPKCS1v15Raw = Self(rawValue: "algid:sign:RSA:digest-PKCS1v15")
     /// RSASSA-PKCS1-v1_5 on a SHA-1 digest.
     public static let rsaSignatureDigestPKCS1v15SHA1 = Self(rawValue: "algid:sign:RSA:digest-PKCS1v15:SHA1")
@@ -47,7 +47,7 @@ extension SecKeyAlgorithm {
     public static let rsaSignatureMessagePKCS1v15SHA512 = Self(rawValue: "algid:sign:RSA:message-PKCS1v15:SHA512")
     /// RSASSA-PSS on a SHA-1 digest, with a salt of 20 bytes.
     public static let rsaSignatureDigestPSSSHA1 = Self(rawValue: "algid:sign:RSA:digest-PSS:SHA1:SHA1:20")
-    /// RSASSA-PSS on a SHA-224 digest, with a salt of 28 bytes, whatever the identifier says.
+    /// RSASSA-PSS on a SHA-224 digest, with a salt of 28 bytes although the identifier says 24.
     public static let rsaSignatureDigestPSSSHA224 = Self(rawValue: "algid:sign:RSA:digest-PSS:SHA224:SHA224:24")
     /// RSASSA-PSS on a SHA-256 digest, with a salt of 32 bytes.
     public static let rsaSignatureDigestPSSSHA256 = Self(rawValue: "algid:sign:RSA:digest-PSS:SHA256:SHA256:32")
@@ -57,7 +57,7 @@ extension SecKeyAlgorithm {
     public static let rsaSignatureDigestPSSSHA512 = Self(rawValue: "algid:sign:RSA:digest-PSS:SHA512:SHA512:64")
     /// RSASSA-PSS on a message, with SHA-1 and a salt of 20 bytes.
     public static let rsaSignatureMessagePSSSHA1 = Self(rawValue: "algid:sign:RSA:message-PSS:SHA1:SHA1:20")
-    /// RSASSA-PSS on a message, with SHA-224 and a salt of 28 bytes, whatever the identifier says.
+    /// RSASSA-PSS on a message, with SHA-224 and a salt of 28 bytes although the identifier says 24.
     public static let rsaSignatureMessagePSSSHA224 = Self(rawValue: "algid:sign:RSA:message-PSS:SHA224:SHA224:24")
     /// RSASSA-PSS on a message, with SHA-256 and a salt of 32 bytes.
     public static let rsaSignatureMessagePSSSHA256 = Self(rawValue: "algid:sign:RSA:message-PSS:SHA256:SHA256:32")
@@ -70,7 +70,7 @@ extension SecKeyAlgorithm {
 // MARK: ECDSA signatures: X9.62 is a DER sequence of r and s, RFC 4754 their bytes one after the other
 
 extension SecKeyAlgorithm {
-    /// The older name of `ecdsaSignatureDigestRFC4754`, with an identifier of its own.
+    /// The older name of `ecdsaSignatureDigestRFC4754`, with another identifier.
     public static let ecdsaSignatureRFC4754 = Self(rawValue: "algid:sign:ECDSA:RFC4754")
     /// ECDSA on a digest of any kind, in DER.
     public static let ecdsaSignatureDigestX962 = Self(rawValue: "algid:sign:ECDSA:digest-X962")
@@ -132,7 +132,7 @@ extension SecKeyAlgorithm {
 // MARK: RSA encryption
 
 extension SecKeyAlgorithm {
-    /// RSA on a block, as it is.
+    /// RSA on a block, without padding.
     public static let rsaEncryptionRaw = Self(rawValue: "algid:encrypt:RSA:raw")
     /// RSAES-PKCS1-v1_5.
     public static let rsaEncryptionPKCS1 = Self(rawValue: "algid:encrypt:RSA:PKCS1")
@@ -226,7 +226,7 @@ extension SecKeyAlgorithm {
 // MARK: Key exchange
 
 extension SecKeyAlgorithm {
-    /// ECDH; the shared secret as it is.
+    /// ECDH; the shared secret without a KDF.
     public static let ecdhKeyExchangeStandard = Self(rawValue: "algid:keyexchange:ECDH")
     /// ECDH, then the X9.63 KDF with SHA-1.
     public static let ecdhKeyExchangeStandardX963SHA1 = Self(rawValue: "algid:keyexchange:ECDH:KDFX963:SHA1")
@@ -238,7 +238,7 @@ extension SecKeyAlgorithm {
     public static let ecdhKeyExchangeStandardX963SHA384 = Self(rawValue: "algid:keyexchange:ECDH:KDFX963:SHA384")
     /// ECDH, then the X9.63 KDF with SHA-512.
     public static let ecdhKeyExchangeStandardX963SHA512 = Self(rawValue: "algid:keyexchange:ECDH:KDFX963:SHA512")
-    /// Cofactor ECDH; the shared secret as it is.
+    /// Cofactor ECDH; the shared secret without a KDF.
     public static let ecdhKeyExchangeCofactor = Self(rawValue: "algid:keyexchange:ECDHC")
     /// Cofactor ECDH, then the X9.63 KDF with SHA-1.
     public static let ecdhKeyExchangeCofactorX963SHA1 = Self(rawValue: "algid:keyexchange:ECDHC:KDFX963:SHA1")

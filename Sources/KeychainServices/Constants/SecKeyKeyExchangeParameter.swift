@@ -1,33 +1,33 @@
 public import Foundation
 
 /// A parameter of a key exchange; `SecKeyKeyExchangeParameter` of SecKey.h.
-// A CFString is not Sendable. One whose content never changes is safe to share, and every member is a literal.
+// Unchecked because CFString is not Sendable. The strings are immutable copies.
 public struct SecKeyKeyExchangeParameter: RawRepresentable, Hashable, @unchecked Sendable {
     /// The key of the parameter in the dictionary of parameters.
     public let rawValue: CFString
-    /// A parameter by its key.
+    /// Creates a parameter from its key.
     public init(rawValue: CFString) { self.rawValue = NSString(string: rawValue as String) }
-    /// A parameter by its key.
+    /// Creates a parameter from its key.
     public init(_ rawValue: CFString) { self.init(rawValue: rawValue) }
 
-    /// How many bytes are wanted; a number. The algorithms with a KDF need it.
+    /// The number of bytes to derive; a number that the algorithms with a KDF require.
     public static let requestedSize = Self(rawValue: "requestedSize")
-    /// What both sides know besides the secret; data, and an input of the KDF.
+    /// Data that both sides know besides the secret; an input of the KDF.
     public static let sharedInfo = Self(rawValue: "sharedInfo")
 }
 
-// On Apple's platforms the type becomes its string where a dictionary is coerced: `[.requestedSize: 32] as
-// CFDictionary`. Without this the key of that dictionary would be a box that nobody finds.
+// On Apple's platforms the type bridges to its string when a dictionary is coerced, as in `[.requestedSize: 32] as
+// CFDictionary`. Without this conformance the key would be an opaque box that no lookup finds.
 extension SecKeyKeyExchangeParameter: _ObjectiveCBridgeable {
     /// The key of the parameter.
     public func _bridgeToObjectiveC() -> NSString { rawValue }
 
-    /// A parameter by its key.
+    /// Creates a parameter from its key.
     public static func _forceBridgeFromObjectiveC(_ source: NSString, result: inout SecKeyKeyExchangeParameter?) {
         result = SecKeyKeyExchangeParameter(rawValue: source)
     }
 
-    /// A parameter by its key; every string is one.
+    /// Creates a parameter from its key; always succeeds.
     public static func _conditionallyBridgeFromObjectiveC(
         _ source: NSString, result: inout SecKeyKeyExchangeParameter?
     ) -> Bool {
@@ -35,7 +35,7 @@ extension SecKeyKeyExchangeParameter: _ObjectiveCBridgeable {
         return true
     }
 
-    /// A parameter by its key; the empty one for none.
+    /// Creates a parameter from its key; an empty one for `nil`.
     public static func _unconditionallyBridgeFromObjectiveC(_ source: NSString?) -> SecKeyKeyExchangeParameter {
         SecKeyKeyExchangeParameter(rawValue: source ?? "")
     }

@@ -1,15 +1,15 @@
-/// How a block of RSA is padded, in the older functions for keys; `SecPadding` of SecKey.h.
+/// The padding of an RSA block in the older functions for keys; `SecPadding` of SecKey.h.
 public struct SecPadding: OptionSet, Hashable, Sendable {
     /// Apple's number.
     public let rawValue: UInt32
-    /// A padding of any number; those without a name are refused.
+    /// Creates a padding from any number; unknown ones are refused.
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
     /// PKCS#1 v1.5.
     public static let PKCS1 = Self(rawValue: 1)
     /// OAEP with SHA-1; for encryption.
     public static let OAEP = Self(rawValue: 2)
-    /// r and s side by side, where the key is on an elliptic curve.
+    /// r and s concatenated, for keys on elliptic curves.
     public static let sigRaw = Self(rawValue: 0x4000)
     /// A signature over an MD2 digest; not supported.
     public static let PKCS1MD2 = Self(rawValue: 0x8000)

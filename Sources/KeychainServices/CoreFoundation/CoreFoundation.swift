@@ -1,15 +1,14 @@
-// Code written for Apple's Security sees Data, Date and the bridging of String without importing more.
+// Code written for Apple's Security framework sees Data, Date and the bridging of String without another import.
 @_exported public import Foundation
 
-// `as` bridges Swift's values to Foundation's classes on Linux too, at compile time and at run time. An alias
-// therefore gives every coercion that Core Foundation's toll-free bridging gives on Apple's platforms, which a
-// class of our own could not.
+// `as` bridges Swift values to Foundation classes on Linux too, at compile time and at run time. An alias therefore
+// supports every coercion of toll-free bridging, which a class of our own could not.
 
-/// A result code; `OSStatus` of MacTypes.h. The codes that are used here begin with `errSec`.
+/// A result code; `OSStatus` of MacTypes.h. The names of the codes in use begin with `errSec`.
 public typealias OSStatus = Int32
 /// Any Core Foundation object.
 public typealias CFTypeRef = AnyObject
-/// The number of a Core Foundation type; `CFGetTypeID(_:)`.
+/// The identifier of a Core Foundation type; see `CFGetTypeID(_:)`.
 public typealias CFTypeID = UInt
 /// A count or an index.
 public typealias CFIndex = Int
@@ -17,19 +16,19 @@ public typealias CFIndex = Int
 public typealias CFOptionFlags = UInt
 /// Seconds since 2001-01-01T00:00:00Z.
 public typealias CFAbsoluteTime = Double
-/// Seconds between two moments.
+/// A duration in seconds.
 public typealias CFTimeInterval = Double
 /// Text.
 public typealias CFString = NSString
 /// Bytes.
 public typealias CFData = NSData
-/// Bytes that can change.
+/// Mutable bytes.
 public typealias CFMutableData = NSMutableData
-/// A moment.
+/// A point in time.
 public typealias CFDate = NSDate
 /// A number.
 public typealias CFNumber = NSNumber
-/// A truth value. It shares its class with numbers; `CFGetTypeID(_:)` tells them apart by identity.
+/// A truth value. It shares its class with numbers; `CFGetTypeID(_:)` distinguishes them by identity.
 public typealias CFBoolean = NSNumber
 /// The null object.
 public typealias CFNull = NSNull
@@ -41,7 +40,7 @@ public typealias CFArray = NSArray
 public typealias CFSet = NSSet
 /// A dictionary.
 public typealias CFDictionary = NSDictionary
-/// A dictionary that can change.
+/// A mutable dictionary.
 public typealias CFMutableDictionary = NSMutableDictionary
 /// An error.
 public typealias CFError = NSError

@@ -1,25 +1,25 @@
 public import Foundation
 
-// What code does that builds dictionaries and reads numbers through pointers.
+// Functions for building dictionaries and for reading numbers through pointers.
 
-/// Some of the members of something; `CFRange`.
+/// A range of members; `CFRange`.
 public struct CFRange: Hashable, Sendable {
-    /// The first of them.
+    /// The index of the first member.
     public var location: CFIndex
-    /// How many there are.
+    /// The number of members.
     public var length: CFIndex
 
-    /// Nothing, at the beginning.
+    /// Creates an empty range at index 0.
     public init() { (location, length) = (0, 0) }
-    /// So many, from there on.
+    /// Creates a range.
     public init(location: CFIndex, length: CFIndex) { (self.location, self.length) = (location, length) }
 }
 
-/// So many, from there on.
+/// Creates a range.
 @discardableResult
 public func CFRangeMake(_ loc: CFIndex, _ len: CFIndex) -> CFRange { CFRange(location: loc, length: len) }
 
-/// Copies bytes. A range that is not all within the data copies nothing.
+/// Copies bytes. Copies nothing if the range is not within the data.
 public func CFDataGetBytes(_ theData: CFData!, _ range: CFRange, _ buffer: UnsafeMutablePointer<UInt8>!) {
     guard let data = theData, let buffer = unsafe buffer, range.location >= 0, range.length >= 0,
         range.location <= data.length, range.length <= data.length - range.location
@@ -63,9 +63,9 @@ public enum CFNumberType: CFIndex, Sendable {
     case cgFloatType = 16
 }
 
-/// Stores a number in memory. One that does not fit is stored as far as it does.
+/// Stores a number in memory. A number that does not fit is truncated.
 ///
-/// - Returns: Whether it fits; `false` where there is no number or no place for it.
+/// - Returns: Whether the number fits; `false` if the number or the pointer is `nil`.
 @discardableResult
 public func CFNumberGetValue(
     _ number: CFNumber!, _ theType: CFNumberType, _ valuePtr: UnsafeMutableRawPointer!
@@ -89,15 +89,15 @@ public func CFNumberGetValue(
     }
 }
 
-/// How a dictionary treats its keys; it always keeps them, as objects.
+/// How a dictionary treats its keys; it always retains them as objects.
 public struct CFDictionaryKeyCallBacks: Sendable {
-    /// As objects.
+    /// Creates the callbacks.
     public init() {}
 }
 
-/// How a dictionary treats its values; it always keeps them, as objects.
+/// How a dictionary treats its values; it always retains them as objects.
 public struct CFDictionaryValueCallBacks: Sendable {
-    /// As objects.
+    /// Creates the callbacks.
     public init() {}
 }
 
@@ -108,13 +108,13 @@ public let kCFCopyStringDictionaryKeyCallBacks = CFDictionaryKeyCallBacks()
 /// Values are objects.
 public let kCFTypeDictionaryValueCallBacks = CFDictionaryValueCallBacks()
 
-/// A dictionary that can change, of objects.
+/// Creates an empty mutable dictionary.
 ///
 /// - Parameters:
-///   - allocator: Without effect.
-///   - capacity: Without effect.
-///   - keyCallBacks: Without effect: keys are kept.
-///   - valueCallBacks: Without effect: values are kept.
+///   - allocator: Ignored.
+///   - capacity: Ignored.
+///   - keyCallBacks: Ignored: keys are retained.
+///   - valueCallBacks: Ignored: values are retained.
 @discardableResult
 public func CFDictionaryCreateMutable(
     _ allocator: CFAllocator!, _ capacity: CFIndex, _ keyCallBacks: UnsafePointer<CFDictionaryKeyCallBacks>!,
@@ -123,7 +123,7 @@ public func CFDictionaryCreateMutable(
     NSMutableDictionary()
 }
 
-/// Sets the value of a key. Both pointers are those of objects, as `Unmanaged.toOpaque()` gives them; both are kept.
+/// Sets the value of a key. Both are pointers to objects, as `Unmanaged.toOpaque()` returns them, and are retained.
 public func CFDictionarySetValue(
     _ theDict: CFMutableDictionary!, _ key: UnsafeRawPointer!, _ value: UnsafeRawPointer!
 ) {
@@ -133,7 +133,7 @@ public func CFDictionarySetValue(
     theDict?.setObject(unsafe Unmanaged<AnyObject>.fromOpaque(value).takeUnretainedValue(), forKey: name)
 }
 
-/// Sets the value of a key that has none. Both pointers are those of objects; both are kept.
+/// Sets the value of a key unless it has one. Both are pointers to objects, which are retained.
 public func CFDictionaryAddValue(
     _ theDict: CFMutableDictionary!, _ key: UnsafeRawPointer!, _ value: UnsafeRawPointer!
 ) {
@@ -143,7 +143,7 @@ public func CFDictionaryAddValue(
     unsafe CFDictionarySetValue(theDict, key, value)
 }
 
-/// A number of a value in memory; `nil` where there is none.
+/// Creates a number from a value in memory; `nil` if the pointer is `nil`.
 @discardableResult
 public func CFNumberCreate(
     _ allocator: CFAllocator!, _ theType: CFNumberType, _ valuePtr: UnsafeRawPointer!
@@ -160,40 +160,40 @@ public func CFNumberCreate(
     }
 }
 
-/// Now, in seconds since 2001-01-01T00:00:00Z.
+/// Returns the current time in seconds since 2001-01-01T00:00:00Z.
 @discardableResult
 public func CFAbsoluteTimeGetCurrent() -> CFAbsoluteTime { Date().timeIntervalSinceReferenceDate }
 
-/// A moment, by its seconds since 2001-01-01T00:00:00Z.
+/// Creates a date from seconds since 2001-01-01T00:00:00Z.
 @discardableResult
 public func CFDateCreate(_ allocator: CFAllocator!, _ at: CFAbsoluteTime) -> CFDate! {
     NSDate(timeIntervalSinceReferenceDate: at)
 }
 
-/// The seconds of a moment since 2001-01-01T00:00:00Z; 0 for `nil`.
+/// Returns a date in seconds since 2001-01-01T00:00:00Z; 0 for `nil`.
 @discardableResult
 public func CFDateGetAbsoluteTime(_ theDate: CFDate!) -> CFAbsoluteTime { theDate?.timeIntervalSinceReferenceDate ?? 0 }
 
-/// Bytes that can change, none at first.
+/// Creates empty mutable data.
 ///
 /// - Parameters:
-///   - allocator: Without effect.
-///   - capacity: Without effect.
+///   - allocator: Ignored.
+///   - capacity: Ignored.
 @discardableResult
 public func CFDataCreateMutable(_ allocator: CFAllocator!, _ capacity: CFIndex) -> CFMutableData! { NSMutableData() }
 
-/// Adds bytes at the end; none where the length is not positive, or where there is no pointer to the bytes.
+/// Appends bytes; does nothing if the length is not positive or the pointer is `nil`.
 public func CFDataAppendBytes(_ theData: CFMutableData!, _ bytes: UnsafePointer<UInt8>!, _ length: CFIndex) {
     guard length > 0, let bytes = unsafe bytes else { return }
     unsafe theData?.append(bytes, length: length)
 }
 
-/// A dictionary that can change, with what another one holds; `nil` for `nil`.
+/// Creates a mutable copy of a dictionary; `nil` for `nil`.
 ///
 /// - Parameters:
-///   - allocator: Without effect.
-///   - capacity: Without effect.
-///   - theDict: The other dictionary.
+///   - allocator: Ignored.
+///   - capacity: Ignored.
+///   - theDict: The dictionary to copy.
 @discardableResult
 public func CFDictionaryCreateMutableCopy(
     _ allocator: CFAllocator!, _ capacity: CFIndex, _ theDict: CFDictionary!

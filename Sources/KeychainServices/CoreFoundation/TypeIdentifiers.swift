@@ -2,20 +2,20 @@ import Foundation
 
 /// A class of this module that `CFGetTypeID(_:)` knows.
 protocol TypeIdentified: NSObject {
-    /// A number that no other class has.
+    /// A number that is unique to the class.
     static var typeID: CFTypeID { get }
 }
 
-// Apple assigns the numbers of its opaque types as a process runs; nobody may depend on their values.
+// Apple assigns the numbers of its opaque types at run time, so callers cannot depend on their values.
 extension SecKey: TypeIdentified { static var typeID: CFTypeID { 256 } }
 extension SecCertificate: TypeIdentified { static var typeID: CFTypeID { 257 } }
 extension SecIdentity: TypeIdentified { static var typeID: CFTypeID { 258 } }
 extension SecAccessControl: TypeIdentified { static var typeID: CFTypeID { 259 } }
 
-/// The number of the type of an object; 0 for what is of none of the types here.
+/// Returns the type identifier of an object; 0 for objects of other types.
 ///
-/// A boolean is told from a number by its identity: only `kCFBooleanTrue` and `kCFBooleanFalse`, which are also what
-/// Swift's `true` and `false` bridge to, are booleans.
+/// Booleans are distinguished from numbers by identity. Only `kCFBooleanTrue` and `kCFBooleanFalse`, which Swift's
+/// `true` and `false` bridge to, are booleans.
 @discardableResult
 public func CFGetTypeID(_ cf: CFTypeRef!) -> CFTypeID {
     guard let object = cf else { return 0 }

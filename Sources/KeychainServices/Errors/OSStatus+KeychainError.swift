@@ -2,7 +2,7 @@ import Foundation
 import Keyfob
 
 extension OSStatus {
-    /// The result code for any error; `errSecInternalComponent` for one that nothing is known of.
+    /// The result code for any error; `errSecInternalComponent` for an unknown one.
     init(_ error: any Error) {
         switch error {
         case let error as StatusError: self = error.status
@@ -16,7 +16,7 @@ extension OSStatus {
 
     /// The result code for an error of a keychain.
     ///
-    /// What a token answered is more exact than the code of a failure that has no code of its own.
+    /// For failures without a specific code, the return value of the token is more precise.
     init(_ error: KeychainError) {
         if let name = error.details["ckr"], let status = Self.byReturnValue[name],
             Self.refinedCodes.contains(error.code)
@@ -29,8 +29,7 @@ extension OSStatus {
         }
     }
 
-    /// What SQLite's result codes mean, by their numbers, where that is not what the keychain's code means
-    /// (apple-secitem 3.1, mapping rules).
+    /// The result codes for SQLite result codes that are more precise than the code of the keychain.
     private static let bySQLite: [String: OSStatus] = [
         "3": errSecNotAvailable,  // SQLITE_PERM
         "7": errSecAllocate,  // SQLITE_NOMEM
@@ -44,10 +43,10 @@ extension OSStatus {
         self = Self.byCode[code] ?? errSecInternalComponent
     }
 
-    /// Codes under which tokens' answers of several kinds come together.
+    /// Codes that cover different return values of tokens.
     private static let refinedCodes: Set<KeychainError.Code> = [.failed, .pinLocked, .mechanismUnsupported]
 
-    /// What a token's answer means where the keychain's code is one of `refinedCodes`.
+    /// The result codes for return values of a token if the keychain's code is one of `refinedCodes`.
     private static let byReturnValue: [String: OSStatus] = [
         "CKR_PIN_EXPIRED": errSecInteractionNotAllowed,
         "CKR_OBJECT_HANDLE_INVALID": errSecItemNotFound,
@@ -71,7 +70,7 @@ extension OSStatus {
         "CKR_GENERAL_ERROR": errSecInternal,
     ]
 
-    /// The table: every code of `KeychainError`.
+    /// The result code for every code of `KeychainError`.
     private static let byCode: [KeychainError.Code: OSStatus] = [
         .itemNotFound: errSecItemNotFound,
         .duplicateItem: errSecDuplicateItem,
@@ -140,9 +139,9 @@ extension OSStatus {
 }
 
 extension KeychainError.Code {
-    /// The code that says what a result code says; `failed` for one that no code is closer to, `nil` for success.
+    /// The code for a result code; `failed` if none is closer, `nil` for success.
     ///
-    /// Where several codes share a result code, it is the most general of them.
+    /// If several codes share a result code, this is the most general one.
     init?(_ status: OSStatus) {
         guard status != errSecSuccess else { return nil }
         self = Self.byStatus[status] ?? .failed

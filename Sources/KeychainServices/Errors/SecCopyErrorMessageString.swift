@@ -1,12 +1,12 @@
 public import Foundation
 
-/// What a result code means, for people; `SecCopyErrorMessageString` of SecBase.h.
+/// Returns the meaning of a result code for users; `SecCopyErrorMessageString` of SecBase.h.
 ///
-/// A code that is not known gives its number. Never blocks.
+/// The result for an unknown code is its number. Never blocks.
 ///
 /// - Parameters:
 ///   - status: The code.
-///   - reserved: Without meaning.
+///   - reserved: Ignored.
 @discardableResult
 public func SecCopyErrorMessageString(_ status: OSStatus, _ reserved: UnsafeMutableRawPointer?) -> CFString? {
     NSString(string: StatusDescription.sentence(status))

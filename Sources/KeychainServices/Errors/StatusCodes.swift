@@ -1,4 +1,4 @@
-// The result codes of Apple's Security framework, by SecBase.h. `SecCopyErrorMessageString` has their words.
+// The result codes of Apple's Security framework in SecBase.h. `SecCopyErrorMessageString` returns their messages.
 
 /// Nothing went wrong.
 public let errSecSuccess: OSStatus = 0
@@ -16,7 +16,7 @@ public let errSecParam: OSStatus = -50
 public let errSecWrPerm: OSStatus = -61
 /// There is not enough memory.
 public let errSecAllocate: OSStatus = -108
-/// The person cancelled the operation.
+/// The user cancelled the operation.
 public let errSecUserCanceled: OSStatus = -128
 /// The operation does not fit its parameters or its state.
 public let errSecBadReq: OSStatus = -909
@@ -58,7 +58,7 @@ public let errSecBufferTooSmall: OSStatus = -25301
 public let errSecDataTooLarge: OSStatus = -25302
 /// The class of the item has no such attribute.
 public let errSecNoSuchAttr: OSStatus = -25303
-/// The reference is not, or is no longer, one of an item.
+/// The reference is invalid, or its item no longer exists.
 public let errSecInvalidItemRef: OSStatus = -25304
 /// The search is not valid.
 public let errSecInvalidSearchRef: OSStatus = -25305
@@ -66,7 +66,7 @@ public let errSecInvalidSearchRef: OSStatus = -25305
 public let errSecNoSuchClass: OSStatus = -25306
 /// There is no default keychain.
 public let errSecNoDefaultKeychain: OSStatus = -25307
-/// The keychain is locked, and nobody may be asked.
+/// The keychain is locked, and user interaction is not allowed.
 public let errSecInteractionNotAllowed: OSStatus = -25308
 /// The attribute cannot be changed.
 public let errSecReadOnlyAttr: OSStatus = -25309
@@ -80,7 +80,7 @@ public let errSecNoStorageModule: OSStatus = -25312
 public let errSecNoCertificateModule: OSStatus = -25313
 /// There is no module for policies.
 public let errSecNoPolicyModule: OSStatus = -25314
-/// A person must be asked first.
+/// User interaction is required.
 public let errSecInteractionRequired: OSStatus = -25315
 /// The contents of the item are not available.
 public let errSecDataNotAvailable: OSStatus = -25316
@@ -90,9 +90,9 @@ public let errSecDataNotModifiable: OSStatus = -25317
 public let errSecCreateChainFailed: OSStatus = -25318
 /// The domain of the preferences is not valid.
 public let errSecInvalidPrefsDomain: OSStatus = -25319
-/// Nobody can be asked while the display is off.
+/// User interaction is not possible while the display is off.
 public let errSecInDarkWake: OSStatus = -25320
-/// A person must be verified first.
+/// User authentication is required.
 public let errSecAuthNeeded: OSStatus = -25330
 /// The access list is not in its simple form.
 public let errSecACLNotSimple: OSStatus = -25240
@@ -165,18 +165,18 @@ public let errSecDatabaseLocked: OSStatus = -67869
 
 /// The older name of `errSecDiskFull`.
 public let errSecDskFull: OSStatus = -34
-/// `errSecUnimplemented`, of an operation.
+/// An operation is not available; the same as `errSecUnimplemented`.
 public let errSecUnsupportedOperation: OSStatus = -4
-/// `errSecUnimplemented`, of an algorithm.
+/// An algorithm is not available; the same as `errSecUnimplemented`.
 public let errSecUnsupportedAlgorithm: OSStatus = -4
-/// `errSecDecode`, of a certificate.
+/// A certificate could not be decoded; the same as `errSecDecode`.
 public let errSecInvalidCertificate: OSStatus = -26275
-/// `errSecDecode`, of a key.
+/// A key could not be decoded; the same as `errSecDecode`.
 public let errSecInvalidKey: OSStatus = -26275
 
 // MARK: Names that a caller cannot tell from errSecParam
 
-/// `errSecParam`: a key of the dictionary is not one.
+/// `errSecParam`: a key of the dictionary is unknown.
 public let errSecItemInvalidKey: OSStatus = -50
 /// `errSecParam`: a key of the dictionary is not a string.
 public let errSecItemInvalidKeyType: OSStatus = -50

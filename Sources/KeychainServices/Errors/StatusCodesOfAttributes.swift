@@ -1,5 +1,5 @@
-// Result codes of SecBase.h about attributes of operations. No function of this module gives them; code that compares
-// with them, or gives them itself, compiles.
+// Result codes of SecBase.h about attributes of operations. No function of this module returns them; they exist for
+// code that compares with them.
 
 /// The key among the attributes of the operation is not valid.
 public let errSecInvalidAttributeKey: OSStatus = -67748

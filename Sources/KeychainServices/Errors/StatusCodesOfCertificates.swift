@@ -1,5 +1,5 @@
-// Result codes of SecBase.h about certificates, their revocation and their policies. No function of this module
-// gives them; code that compares with them compiles.
+// Result codes of SecBase.h about certificates, their revocation and their policies, for code that compares with them.
+// Of these, this module returns only the results of a trust evaluation.
 
 /// The client's identifier is not enough.
 public let errSecInsufficientClientID: OSStatus = -67586
@@ -15,7 +15,7 @@ public let errSecAppleInvalidKeyStartDate: OSStatus = -67592
 public let errSecAppleInvalidKeyEndDate: OSStatus = -67593
 /// A conversion failed.
 public let errSecConversionError: OSStatus = -67594
-/// Somebody forced the connection back to SSL 2.
+/// The connection was forced back to SSL 2.
 public let errSecAppleSSLv2Rollback: OSStatus = -67595
 /// The file is too large.
 public let errSecFileTooBig: OSStatus = -67597

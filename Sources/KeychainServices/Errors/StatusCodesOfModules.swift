@@ -1,5 +1,5 @@
-// Result codes of SecBase.h that come from the modules of the old architecture. No function of this module gives them;
-// code that compares with them, or gives them itself, compiles.
+// Result codes of SecBase.h from the modules of the CDSA architecture, for code that compares with them. Of these, this
+// module returns only `errSecInvalidName` and `errSecUnsupportedKeySize`, as results of a trust evaluation.
 
 /// The module was not initialized.
 public let errSecNotInitialized: OSStatus = -67667

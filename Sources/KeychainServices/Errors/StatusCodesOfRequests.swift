@@ -1,5 +1,5 @@
-// Result codes of SecBase.h about requests, databases and timestamps. No function of this module gives them; code
-// that compares with them, or gives them itself, compiles.
+// Result codes of SecBase.h about requests, databases and timestamps. No function of this module returns them; they
+// exist for code that compares with them.
 
 /// An operation in parts is under way.
 public let errSecStagedOperationInProgress: OSStatus = -67806

@@ -1,4 +1,4 @@
-// Result codes of Secure Transport in SecBase.h. Of them this module gives `errSSLCrypto`.
+// Result codes of Secure Transport in SecBase.h. This module returns only `errSSLCrypto`.
 
 /// TLS: the protocol was broken.
 public let errSSLProtocol: OSStatus = -9800
@@ -78,7 +78,7 @@ public let errSSLPeerProtocolVersion: OSStatus = -9836
 public let errSSLPeerInsufficientSecurity: OSStatus = -9837
 /// TLS: the peer met an internal error.
 public let errSSLPeerInternalError: OSStatus = -9838
-/// TLS: the person at the peer cancelled.
+/// TLS: the user at the peer cancelled.
 public let errSSLPeerUserCancelled: OSStatus = -9839
 /// TLS: the peer does not renegotiate.
 public let errSSLPeerNoRenegotiation: OSStatus = -9840
@@ -136,15 +136,15 @@ public let errSSLUnrecognizedName: OSStatus = -9865
 public let errSSLATSViolation: OSStatus = -9880
 /// TLS: the version is older than App Transport Security allows.
 public let errSSLATSMinimumVersionViolation: OSStatus = -9881
-/// TLS: the cipher suite is none that App Transport Security allows.
+/// TLS: App Transport Security does not allow the cipher suite.
 public let errSSLATSCiphersuiteViolation: OSStatus = -9882
 /// TLS: the key is shorter than App Transport Security allows.
 public let errSSLATSMinimumKeySizeViolation: OSStatus = -9883
-/// TLS: the leaf's digest is none that App Transport Security allows.
+/// TLS: App Transport Security does not allow the digest of the leaf.
 public let errSSLATSLeafCertificateHashAlgorithmViolation: OSStatus = -9884
-/// TLS: a certificate's digest is none that App Transport Security allows.
+/// TLS: App Transport Security does not allow the digest of a certificate.
 public let errSSLATSCertificateHashAlgorithmViolation: OSStatus = -9885
-/// TLS: the issuer is none that App Transport Security trusts.
+/// TLS: App Transport Security does not trust the issuer.
 public let errSSLATSCertificateTrustViolation: OSStatus = -9886
 
 extension StatusDescription {

@@ -1,12 +1,12 @@
-/// A result code with its name and its words; the one table of them.
+/// A result code with its name and message.
 ///
-/// `package`, because the command prints them.
+/// It is `package` because the command prints them.
 package struct StatusDescription: Sendable, Hashable {
     /// The code.
     package let status: OSStatus
-    /// Its name in code, such as `errSecParam`. A code of several names has the first.
+    /// The name of the constant, such as `errSecParam`; the first one if there are several.
     package let name: String
-    /// What it means, for people, without a full stop; not a word of it depends on the item.
+    /// The meaning for users, without a full stop. It contains no data of an item.
     package let message: String
 
     init(_ status: OSStatus, _ name: String, _ message: String) {
@@ -15,13 +15,13 @@ package struct StatusDescription: Sendable, Hashable {
         self.message = message
     }
 
-    /// The description of a code, or `nil` for one that is not in the table.
+    /// The description of a code; `nil` for an unknown one.
     package init?(_ status: OSStatus) {
         guard let known = Self.byStatus[status] else { return nil }
         self = known
     }
 
-    /// What a code means, as a sentence; for a code that is not in the table its number.
+    /// Returns the meaning of a code as a sentence; for an unknown code its number.
     static func sentence(_ status: OSStatus) -> String {
         StatusDescription(status).map { $0.message + "." } ?? "OSStatus \(status)"
     }
@@ -31,7 +31,7 @@ package struct StatusDescription: Sendable, Hashable {
     /// Every code.
     package static let all = ofItems + ofCertificates + ofModules + ofAttributes + ofRequests + ofTLS
 
-    /// The codes that the functions of this module give, and their relatives.
+    /// The codes that the functions of this module return, and related ones.
     private static let ofItems: [StatusDescription] = [
         Self(errSecSuccess, "errSecSuccess", "Nothing went wrong"),
         Self(errSecUnimplemented, "errSecUnimplemented", "This function, algorithm or operation is not available"),

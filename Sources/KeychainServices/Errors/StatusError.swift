@@ -1,10 +1,10 @@
 import Foundation
 
-/// A failure by its result code: what the functions of this module throw among themselves.
+/// An error with a result code, used inside this module.
 struct StatusError: Error, Hashable {
     /// The code that the caller sees.
     let status: OSStatus
-    /// What was wrong, for developers; no value of an attribute.
+    /// The cause, for developers; it contains no attribute values.
     let reason: String?
 
     init(_ status: OSStatus, _ reason: String? = nil) {
@@ -12,12 +12,14 @@ struct StatusError: Error, Hashable {
         self.reason = reason
     }
 
-    /// A bad argument. - Parameter reason: What was wrong; no value of an attribute.
+    /// Returns the error for a bad argument.
+    ///
+    /// - Parameter reason: The cause; it contains no attribute values.
     static func parameter(_ reason: String) -> StatusError { StatusError(errSecParam, reason) }
 }
 
 extension NSError {
-    /// A failure as a CFError: domain `NSOSStatusErrorDomain`, the code that `OSStatus(_:)` gives, and what is known.
+    /// A CFError with the domain `NSOSStatusErrorDomain`, the code of `OSStatus(_:)`, the message and the cause.
     convenience init(status error: any Error) {
         let status = OSStatus(error)
         let reason =
@@ -32,7 +34,7 @@ extension NSError {
     }
 }
 
-/// Runs `body`; where it throws, stores the error as Apple's functions do and gives `nil`.
+/// Runs `body`. If it throws, stores the error as Apple's functions do and returns `nil`.
 ///
 /// The caller owns the error: `takeRetainedValue()`.
 func reporting<Result>(

@@ -3,12 +3,12 @@ import Keyfob
 
 /// A certificate together with its private key; `SecIdentityRef`.
 ///
-/// Two are equal when both halves are. Any thread may use one at any time.
-// Immutable after `init`, and what it holds is Sendable: the class is, though its superclass does not say so.
+/// Two are equal if both halves are. Any thread may use one at any time.
+// Immutable after `init` and made of Sendable members. Unchecked because the superclass does not declare it.
 public final class SecIdentity: NSObject, @unchecked Sendable {
     let certificate: SecCertificate
     let privateKey: SecKey
-    /// The item of a keychain that it was read from.
+    /// The keychain item that the identity was read from.
     let item: Item?
 
     init(certificate: SecCertificate, privateKey: SecKey, item: Item? = nil) {

@@ -4,11 +4,11 @@ import OpenSSL
 
 // Certificates with their private keys; SecIdentity.h.
 
-/// The certificate of an identity.
+/// Returns the certificate of an identity.
 ///
 /// - Parameters:
 ///   - identityRef: The identity.
-///   - certificateRef: Takes the certificate.
+///   - certificateRef: Receives the certificate.
 /// - Returns: `errSecSuccess`.
 @discardableResult
 public func SecIdentityCopyCertificate(
@@ -18,11 +18,11 @@ public func SecIdentityCopyCertificate(
     return errSecSuccess
 }
 
-/// The private key of an identity.
+/// Returns the private key of an identity.
 ///
 /// - Parameters:
 ///   - identityRef: The identity.
-///   - privateKeyRef: Takes the key.
+///   - privateKeyRef: Receives the key.
 /// - Returns: `errSecSuccess`.
 @discardableResult
 public func SecIdentityCopyPrivateKey(
@@ -32,10 +32,10 @@ public func SecIdentityCopyPrivateKey(
     return errSecSuccess
 }
 
-/// An identity of a certificate and a private key; `nil` where the certificate is for another key.
+/// Creates an identity from a certificate and a private key; `nil` if the certificate is for another key.
 ///
 /// - Parameters:
-///   - allocator: Without effect.
+///   - allocator: Ignored.
 ///   - certificate: The certificate.
 ///   - privateKey: The key, in memory or on a token.
 @discardableResult
@@ -46,16 +46,16 @@ public func SecIdentityCreate(
     return SecIdentity(certificate: certificate, privateKey: privateKey)
 }
 
-/// The identity of a certificate, with its private key from the keychain. Blocks for the token.
+/// Returns the identity of a certificate, with its private key from the keychain. Blocks for the token.
 ///
-/// The key is looked for in the access groups of the process, among synchronizable items too.
+/// The key is searched in the access groups of the process, including synchronizable items.
 ///
 /// - Parameters:
-///   - keychainOrArray: Without effect: there is one keychain.
+///   - keychainOrArray: Ignored: there is one keychain.
 ///   - certificateRef: The certificate, which need not be in the keychain.
-///   - identityRef: Takes the identity.
-/// - Returns: `errSecItemNotFound` where the keychain has no such key, `errSecMissingEntitlement` where the process has
-///   no access group, or what unlocking it meets.
+///   - identityRef: Receives the identity.
+/// - Returns: `errSecSuccess`; `errSecItemNotFound` if the keychain has no such key, `errSecMissingEntitlement` if the
+///   process has no access group, or an error of unlocking the keychain.
 @discardableResult
 public func SecIdentityCreateWithCertificate(
     _ keychainOrArray: CFTypeRef?, _ certificateRef: SecCertificate, _ identityRef: UnsafeMutablePointer<SecIdentity?>
@@ -71,18 +71,18 @@ public func SecIdentityCreateWithCertificate(
     }
 }
 
-/// The identity that is preferred for a name. Blocks for the vault, and where the token must be read.
+/// Returns the preferred identity for a name. Blocks for the vault, and for the token if it must be read.
 ///
-/// For a URL the preference for it counts first, then that for the longest beginning of it, then that for its host,
-/// then that for the domain that the host is in (`*.example.org`). A preference for just these uses of the key comes
-/// before one for more, and that before one for any; without `keyUsage` a preference for any use comes first. An
-/// identity that is not valid today is not given out.
+/// The best match for the name wins. For a URL these are, in order: the URL, its longest prefix, its host, and the
+/// domain of the host (`*.example.org`). Among those, a preference for exactly these key usages comes before one for
+/// more usages, and that before one for any; without `keyUsage` a preference for any usage comes first. An identity
+/// that is not valid today is not returned.
 ///
 /// - Parameters:
 ///   - name: A URL, an e-mail address, or another name.
-///   - keyUsage: What the key is to do: `kSecAttrCanSign` and the like; `nil` for any use.
-///   - validIssuers: Names in DER of authorities, of which one must be above the certificate; `nil` for any.
-/// - Returns: `nil` where no such identity is preferred, and where the keychain cannot be read.
+///   - keyUsage: Usages of the key, such as `kSecAttrCanSign`; `nil` for any.
+///   - validIssuers: Names of authorities in DER, one of which must be above the certificate; `nil` for any.
+/// - Returns: The identity; `nil` if none is preferred or the keychain cannot be read.
 @discardableResult
 public func SecIdentityCopyPreferred(_ name: CFString, _ keyUsage: CFArray?, _ validIssuers: CFArray?) -> SecIdentity? {
     let issuers = (validIssuers ?? []).compactMap { $0 as? Data }
@@ -92,19 +92,19 @@ public func SecIdentityCopyPreferred(_ name: CFString, _ keyUsage: CFArray?, _ v
     } catch { return nil }
 }
 
-/// Prefers an identity for a name. Blocks for a transaction of the vault.
+/// Makes an identity the preferred one for a name. Blocks for a vault transaction.
 ///
-/// The preference is kept with the certificate, which must be in the keychain: it goes when that is deleted, and on to
-/// the certificate that takes its place in a renewal.
+/// The preference is stored with the certificate, which must be in the keychain. It is deleted with the certificate,
+/// and a renewal moves it to the new certificate.
 ///
 /// - Parameters:
-///   - identity: The identity; `nil` takes the preference back.
+///   - identity: The identity; `nil` removes the preference.
 ///   - name: A URL, an e-mail address, or another name.
-///   - keyUsage: What the key is to do: `kSecAttrCanSign` and the like. `nil` for any use; the preferences for all uses
-///     are taken back then.
-/// - Returns: `errSecInvalidItemRef` where the certificate is not in the keychain, `errSecParam` for an empty name,
-///   `errSecMissingEntitlement` where the process has no access group, or what unlocking the keychain meets. That there
-///   was no preference to take back is no error.
+///   - keyUsage: Usages of the key, such as `kSecAttrCanSign`. `nil` stands for any; removing it then removes the
+///     preferences for all usages.
+/// - Returns: `errSecSuccess`, also if there was no preference to remove; `errSecInvalidItemRef` if the certificate is
+///   not in the keychain, `errSecParam` for an empty name, `errSecMissingEntitlement` if the process has no access
+///   group, or an error of unlocking the keychain.
 @discardableResult
 public func SecIdentitySetPreferred(_ identity: SecIdentity?, _ name: CFString, _ keyUsage: CFArray?) -> OSStatus {
     do {

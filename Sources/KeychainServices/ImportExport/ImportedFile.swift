@@ -3,16 +3,16 @@ import Keyfob
 import KeyfobPrimitives
 import OpenSSL
 
-/// What a file holds, and in which format: the work of SecItemImport.
+/// The contents of a file and its format, as SecItemImport reads them.
 struct ImportedFile {
     private(set) var items: [NSObject] = []
     private(set) var format = SecExternalFormat.formatUnknown
     private let passphrase: SecretBytes?
 
-    /// Reads a file of any known format.
+    /// Reads a file of any supported format.
     ///
-    /// - Throws: `StatusError`; `errSecUnknownFormat` for bytes that are none of them, `errSecPassphraseRequired`,
-    ///   `errSecAuthFailed` for a wrong passphrase, `errSecDecode` for a file that is damaged.
+    /// - Throws: `StatusError`; `errSecUnknownFormat` for other bytes, `errSecPassphraseRequired`, `errSecAuthFailed`
+    ///   for a wrong passphrase, `errSecDecode` for a damaged file.
     init(_ data: Data, passphrase: SecretBytes?) throws(StatusError) {
         self.passphrase = passphrase
         let blocks = PEM.blocks(in: data)
@@ -23,7 +23,7 @@ struct ImportedFile {
         if known > 1 { format = .formatPEMSequence }
     }
 
-    /// The kind of all items, or that they are of several.
+    /// The kind of all items, or the aggregate kind if there are several.
     var itemType: SecExternalItemType {
         let types = Set(items.map { item -> SecExternalItemType in
             switch item {
@@ -35,7 +35,7 @@ struct ImportedFile {
         return types.count == 1 ? types.first ?? .itemTypeUnknown : .itemTypeAggregate
     }
 
-    /// Reads a block, and tells whether it is of a known kind.
+    /// Reads a block, and returns whether it is of a known kind.
     private mutating func read(_ block: PEMBlock, of data: Data) throws(StatusError) -> Bool {
         switch block.label {
         case "TRUSTED CERTIFICATE":
@@ -63,7 +63,7 @@ struct ImportedFile {
             let isOldEncryption = block.headers.contains { $0.hasPrefix("DEK-Info") }
             format = label.hasPrefix("ENCRYPTED") ? .formatWrappedPKCS8
                 : isOldEncryption ? .formatWrappedOpenSSL : .formatOpenSSL
-        // Parameters of curves stand in front of keys that OpenSSL makes, and say nothing that the keys do not.
+        // OpenSSL writes curve parameters in front of EC keys, which contain them as well.
         default: return false
         }
         return true
@@ -110,7 +110,7 @@ struct ImportedFile {
         (items, format) = ([SecKey(.memory(key))], wasEncrypted ? .formatWrappedPKCS8 : .formatOpenSSL)
     }
 
-    /// The label says what it is: what is inside and is none, is damaged.
+    /// The label promises a certificate, so other content counts as damaged.
     private func certificate(_ der: Data) throws(StatusError) -> SecCertificate {
         do {
             let certificate = try Certificate(der: der)
@@ -126,7 +126,7 @@ struct ImportedFile {
         try Self.translating { try PrivateKey.load(data) { self.passphrase } }
     }
 
-    /// Whether it starts as a PFX does: a sequence with the number 3 at its start.
+    /// Whether the data starts like a PFX: a sequence that begins with the number 3.
     private static func isPKCS12(_ data: Data) -> Bool {
         let start = [UInt8](data.prefix(9))
         guard start.count == 9, start[0] == 0x30 else { return false }
@@ -151,8 +151,7 @@ struct ImportedFile {
         return StatusError(status, error.description)
     }
 
-    /// The first element of DER. OpenSSL writes behind a certificate what somebody trusts it for, which says nothing
-    /// here.
+    /// Returns the first element of DER. OpenSSL appends trust settings to a certificate, which are ignored here.
     private static func first(of der: Data) -> Data {
         let start = [UInt8](der.prefix(6))
         guard start.count == 6, start[1] >= 0x80 else { return der }
@@ -161,7 +160,9 @@ struct ImportedFile {
         return der.prefix(start[2..<2 + size].reduce(0) { $0 << 8 | Int($1) } + 2 + size)
     }
 
-    /// The bytes of a block of PEM. - Throws: `StatusError` where it is broken.
+    /// Returns the bytes of a PEM block.
+    ///
+    /// - Throws: `StatusError` (`errSecDecode`) if the block is malformed.
     private static func content(of block: PEMBlock) throws(StatusError) -> Data {
         guard let content = block.content else { throw StatusError(errSecDecode) }
         return content.copyData()

@@ -3,7 +3,7 @@ import KeyfobPrimitives
 
 /// A format of keys and certificates outside of a keychain; `SecExternalFormat` of SecImportExport.h.
 public enum SecExternalFormat: UInt32, Sendable {
-    /// To be found out, or what fits what is exported.
+    /// On import: detect the format. On export: choose a suitable one.
     case formatUnknown = 0
     /// PKCS#1, SEC 1, or SubjectPublicKeyInfo.
     case formatOpenSSL = 1
@@ -23,7 +23,7 @@ public enum SecExternalFormat: UInt32, Sendable {
     case formatWrappedLSH = 8
     /// A certificate in DER.
     case formatX509Cert = 9
-    /// Several blocks of PEM.
+    /// Several PEM blocks.
     case formatPEMSequence = 10
     /// PKCS#7; not supported.
     case formatPKCS7 = 11
@@ -35,9 +35,9 @@ public enum SecExternalFormat: UInt32, Sendable {
     case formatSSHv2 = 14
 }
 
-/// A kind of item outside of a keychain; `SecExternalItemType` of SecImportExport.h.
+/// The kind of an item outside a keychain; `SecExternalItemType` of SecImportExport.h.
 public enum SecExternalItemType: UInt32, Sendable {
-    /// To be found out.
+    /// On import: detect the kind.
     case itemTypeUnknown = 0
     /// A private key.
     case itemTypePrivateKey = 1
@@ -55,9 +55,9 @@ public enum SecExternalItemType: UInt32, Sendable {
 public struct SecItemImportExportFlags: OptionSet, Hashable, Sendable {
     /// The bits.
     public let rawValue: UInt32
-    /// Options of any bits.
+    /// Creates options from any bits.
     public init(rawValue: UInt32) { self.rawValue = rawValue }
-    /// What is exported is PEM.
+    /// The exported data is PEM.
     public static let pemArmour = Self(rawValue: 1)
 }
 
@@ -65,17 +65,17 @@ public struct SecItemImportExportFlags: OptionSet, Hashable, Sendable {
 public struct SecKeyImportExportFlags: OptionSet, Hashable, Sendable {
     /// The bits.
     public let rawValue: UInt32
-    /// Options of any bits.
+    /// Creates options from any bits.
     public init(rawValue: UInt32) { self.rawValue = rawValue }
     /// More than one private key is an error.
     public static let importOnlyOne = Self(rawValue: 1)
-    /// Somebody is asked for the passphrase; without effect, for nobody is.
+    /// Asks the user for the passphrase; ignored.
     public static let securePassphrase = Self(rawValue: 2)
-    /// Without effect.
+    /// Ignored.
     public static let noAccessControl = Self(rawValue: 4)
 }
 
-/// A file keychain of macOS; there is none here, and no way to make one.
+/// A file keychain of macOS; there are none here, and the class has no public initialiser.
 public final class SecKeychain: NSObject, Sendable {
     private override init() {}
 }
@@ -89,27 +89,27 @@ public let SEC_KEY_IMPORT_EXPORT_PARAMS_VERSION: Int32 = 0
     public var version: UInt32
     /// Options.
     public var flags: SecKeyImportExportFlags
-    /// The passphrase: text or data, which is borrowed.
+    /// The passphrase as text or data; not retained.
     public var passphrase: Unmanaged<CFTypeRef>?
-    /// Without effect.
+    /// Ignored.
     public var alertTitle: Unmanaged<CFString>?
-    /// Without effect.
+    /// Ignored.
     public var alertPrompt: Unmanaged<CFString>?
-    /// Without effect.
+    /// Ignored.
     public var accessRef: Unmanaged<CFTypeRef>?
-    /// Without effect.
+    /// Ignored.
     public var keyUsage: Unmanaged<CFArray>?
-    /// Attributes of imported keys; without effect.
+    /// Attributes of imported keys; ignored.
     public var keyAttributes: Unmanaged<CFArray>?
 
-    /// No parameters.
+    /// Creates empty parameters.
     public init() {
         unsafe self.init(
             version: 0, flags: [], passphrase: nil, alertTitle: nil, alertPrompt: nil, accessRef: nil, keyUsage: nil,
             keyAttributes: nil)
     }
 
-    /// Parameters, member by member.
+    /// Creates parameters member by member.
     public init(
         version: UInt32, flags: SecKeyImportExportFlags, passphrase: Unmanaged<CFTypeRef>?,
         alertTitle: Unmanaged<CFString>?, alertPrompt: Unmanaged<CFString>?, accessRef: Unmanaged<CFTypeRef>?,
@@ -125,7 +125,9 @@ public let SEC_KEY_IMPORT_EXPORT_PARAMS_VERSION: Int32 = 0
         unsafe self.keyAttributes = keyAttributes
     }
 
-    /// The passphrase as bytes; `nil` for none. - Throws: `StatusError` (`errSecParam`) for an object of another class.
+    /// Returns the passphrase as bytes; `nil` without one.
+    ///
+    /// - Throws: `StatusError` (`errSecParam`) for an object of another class.
     func secret() throws(StatusError) -> SecretBytes? {
         try Passphrase.value(unsafe passphrase?.takeUnretainedValue())
     }

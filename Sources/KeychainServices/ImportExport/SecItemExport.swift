@@ -3,18 +3,18 @@ import Keyfob
 import KeyfobPrimitives
 import OpenSSL
 
-/// Writes keys and certificates; SecImportExport.h.
+/// Exports keys and certificates; SecImportExport.h.
 ///
 /// - Parameters:
 ///   - secItemOrArray: A `SecCertificate`, `SecKey` or `SecIdentity`, or an array of them.
 ///   - outputFormat: `formatOpenSSL`, `formatBSAFE` and `formatWrappedPKCS8` for one key, `formatX509Cert` for one
 ///     certificate, `formatPEMSequence` for any number of either, `formatPKCS12` for one identity and further
-///     certificates; `formatUnknown` chooses what fits.
+///     certificates; `formatUnknown` chooses a suitable format.
 ///   - flags: Whether the result is PEM; a PEM sequence always is, PKCS#12 never.
-///   - keyParams: The passphrase of the formats that have one.
-///   - exportedData: Takes the bytes, which nobody wipes.
-/// - Returns: `errSecParam` for other objects or combinations, `errSecUnsupportedFormat`, `errSecPassphraseRequired`,
-///   `errSecUnimplemented` for a key that cannot leave its token.
+///   - keyParams: The passphrase for the formats that have one.
+///   - exportedData: Receives the bytes, in memory that is not wiped.
+/// - Returns: `errSecSuccess`; `errSecParam` for other objects or combinations, `errSecUnsupportedFormat`,
+///   `errSecPassphraseRequired`, `errSecUnimplemented` for a key that cannot leave its token.
 @discardableResult
 public func SecItemExport(
     _ secItemOrArray: CFTypeRef, _ outputFormat: SecExternalFormat, _ flags: SecItemImportExportFlags,
@@ -31,7 +31,7 @@ public func SecItemExport(
     }
 }
 
-/// Keys and certificates on their way out: the work of SecItemExport.
+/// The keys and certificates of an export.
 private struct ExportedFile {
     private let items: [Any]
     private var certificates: [Certificate] = []
@@ -64,7 +64,7 @@ private struct ExportedFile {
             return isPEM ? pem : try Self.content(of: pem)
         case .formatPEMSequence:
             var result = Data()
-            // In the order of the caller: servers want a chain with its leaf first.
+            // The caller's order is kept, because servers expect a chain with the leaf first.
             for item in items {
                 switch item {
                 case let identity as SecIdentity:
@@ -118,7 +118,7 @@ private struct ExportedFile {
         return Data("-----BEGIN \(label)-----\n\(text)\n-----END \(label)-----\n".utf8)
     }
 
-    /// The bytes inside the one block of PEM.
+    /// Returns the bytes inside a single PEM block.
     private static func content(of pem: Data) throws(StatusError) -> Data {
         let lines = String(decoding: pem, as: UTF8.self).split(separator: "\n").filter { !$0.hasPrefix("-----") }
         guard let data = Data(base64Encoded: lines.joined()) else { throw StatusError(errSecInternal) }

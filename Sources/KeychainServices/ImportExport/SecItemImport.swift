@@ -3,23 +3,24 @@ import Keyfob
 import KeyfobPrimitives
 import OpenSSL
 
-/// Reads keys and certificates; SecImportExport.h.
+/// Imports keys and certificates; SecImportExport.h.
 ///
-/// PEM and DER are told apart by looking, and so are certificates, keys in PKCS#1, SEC 1 and PKCS#8 plain and under a
-/// passphrase, public keys, and PKCS#12. What formats and names are given as hints is not needed. Blocks while a
-/// passphrase is derived.
+/// The format is detected from the data. Supported are certificates, keys in PKCS#1, SEC 1 and PKCS#8, plain or
+/// encrypted, public keys, and PKCS#12, in PEM and DER. Hints about the format are ignored. Blocks while a key is
+/// derived from the passphrase.
 ///
 /// - Parameters:
 ///   - importedData: The file.
-///   - fileNameOrExtension: Without effect.
-///   - inputFormat: Takes the format that was found.
-///   - itemType: Takes the kind of what was found.
-///   - flags: Without effect.
+///   - fileNameOrExtension: Ignored.
+///   - inputFormat: Receives the detected format.
+///   - itemType: Receives the kind of the items.
+///   - flags: Ignored.
 ///   - keyParams: The passphrase, and whether more than one private key is an error.
-///   - importKeychain: Where it is given, everything is added to the keychain of the process; there is only that.
-///   - outItems: Takes an array of `SecCertificate`, `SecKey` and `SecIdentity`.
-/// - Returns: `errSecUnknownFormat`, `errSecUnsupportedFormat`, `errSecPassphraseRequired`, `errSecAuthFailed` for a
-///   wrong passphrase, `errSecDecode`, `errSecMultiplePrivKeys`, and what storing meets.
+///   - importKeychain: If given, all items are added to the keychain of the process.
+///   - outItems: Receives an array of `SecCertificate`, `SecKey` and `SecIdentity`.
+/// - Returns: `errSecSuccess`; `errSecUnknownFormat`, `errSecUnsupportedFormat`, `errSecPassphraseRequired`,
+///   `errSecAuthFailed` for a wrong passphrase, `errSecDecode`, `errSecMultiplePrivKeys`, and the errors of storing the
+///   items.
 @discardableResult
 public func SecItemImport(
     _ importedData: CFData, _ fileNameOrExtension: CFString?, _ inputFormat: UnsafeMutablePointer<SecExternalFormat>?,

@@ -3,30 +3,28 @@ import Keyfob
 import KeyfobPrimitives
 import OpenSSL
 
-/// Reads a PKCS#12 file; SecImportExport.h.
+/// Imports a PKCS#12 file; SecImportExport.h.
 ///
-/// Nothing is stored, unless `kSecUseDataProtectionKeychain` is true and `kSecImportToMemoryOnly` is not: then
-/// identities and the certificates above them are added to the keychain, a root too, which nobody believes for that,
-/// with what else the options say as attributes, and what is there already is left as it is. Keys that were stored so
-/// cannot leave the token. The first `SecItemAdd` of what the import added is no duplicate: the item gets the attributes
-/// of that call. An identity that was removed after the import can be added again as long as the caller holds it; until
-/// then its key is in memory, too. Blocks while the passphrase is derived, from milliseconds to seconds, as the file asks.
+/// By default nothing is stored. If `kSecUseDataProtectionKeychain` is true and `kSecImportToMemoryOnly` is not, the
+/// identities and the certificates above them are added to the keychain. Storing a root does not make it trusted. Other
+/// options become attributes, existing items stay unchanged, and the stored keys cannot leave the token. Blocks while a
+/// key is derived from the passphrase, from milliseconds to seconds, as the file requires.
 ///
 /// - Parameters:
 ///   - pkcs12_data: The file.
-///   - options: `kSecImportExportPassphrase`; without it the passphrase is the empty one.
-///   - items: Takes an array with a dictionary for each identity: `kSecImportItemIdentity`, `kSecImportItemTrust`,
-///     `kSecImportItemCertChain`, `kSecImportItemKeyID`, and `kSecImportItemLabel` where the file has a name. A file
-///     without an identity gives an empty array.
-/// - Returns: `errSecAuthFailed` for a missing or wrong passphrase, `errSecPkcs12VerifyFailure` for a file that was
-///   changed, `errSecDecode` for one that is damaged or none at all, `errSecParam` for an option of a wrong type, and
-///   what storing meets.
+///   - options: `kSecImportExportPassphrase`; the default is an empty passphrase.
+///   - items: Receives an array with a dictionary for each identity: `kSecImportItemIdentity`, `kSecImportItemTrust`,
+///     `kSecImportItemCertChain`, `kSecImportItemKeyID`, and `kSecImportItemLabel` if the file has a name. The array is
+///     empty for a file without an identity.
+/// - Returns: `errSecSuccess`; `errSecAuthFailed` for a missing or wrong passphrase, `errSecPkcs12VerifyFailure` for a
+///   file that was modified, `errSecDecode` for one that is damaged or of another format, `errSecParam` for an option
+///   of the wrong type, and the errors of storing the items.
 @discardableResult
 public func SecPKCS12Import(
     _ pkcs12_data: CFData, _ options: CFDictionary, _ items: UnsafeMutablePointer<CFArray?>
 ) -> OSStatus {
     do {
-        // As Apple's does, none counts as an empty one: that is wrong for nearly every file.
+        // As with Apple, a missing passphrase counts as empty, which is wrong for nearly every file.
         let passphrase = try Passphrase.value(options.object(forKey: kSecImportExportPassphrase)) ?? SecretBytes([])
         let contents = try PKCS12File.contents(pkcs12_data as Data, passphrase)
         let isStored = try KeyParameters.truth(options, kSecUseDataProtectionKeychain) ?? false
@@ -55,9 +53,11 @@ public func SecPKCS12Import(
     }
 }
 
-/// PKCS#12 files, with the codes of Keychain Services.
+/// Reads PKCS#12 files and stores their contents, with the codes of Keychain Services.
 enum PKCS12File {
-    /// What a file holds. - Throws: `StatusError`.
+    /// Returns the contents of a file.
+    ///
+    /// - Throws: `StatusError`; `errSecAuthFailed`, `errSecPkcs12VerifyFailure`, `errSecDataTooLarge`, `errSecDecode`.
     static func contents(_ data: Data, _ passphrase: SecretBytes) throws(StatusError) -> PKCS12.Contents {
         do { return try PKCS12.read(data, passphrase: passphrase) } catch {
             let status: OSStatus =
@@ -73,11 +73,8 @@ enum PKCS12File {
 
     /// Adds an identity and the certificates above it.
     ///
-    /// - Returns: The identity as it is in the keychain, and the certificates.
-    /// - Throws: `StatusError`, `KeychainError`; what is there already is no error.
-    static func store(
-        _ identity: SecIdentity, _ chain: [Certificate], _ options: NSDictionary
-    ) throws -> (identity: SecIdentity, chain: [SecCertificate]) {
+    /// - Throws: `StatusError`, except for items that exist already.
+    static func store(_ identity: SecIdentity, _ chain: [Certificate], _ options: NSDictionary) throws -> SecIdentity {
         let own = [kSecImportExportPassphrase, kSecImportToMemoryOnly, kSecImportExportKeychain, kSecImportExportAccess]
         let operations = try ItemOperations.current()
         func addition(of reference: NSObject, where isTaken: (NSString) -> Bool) throws -> ItemRequest {
@@ -118,11 +115,11 @@ enum PKCS12File {
     }
 }
 
-/// Passphrases in dictionaries and parameters.
+/// Reads passphrases from dictionaries and parameters.
 enum Passphrase {
-    /// The bytes of a passphrase, which is given as text or data; `nil` for none.
+    /// Returns a passphrase that is given as text or data; `nil` if there is none.
     ///
-    /// - Throws: `StatusError` (`errSecParam`) for something else.
+    /// - Throws: `StatusError` (`errSecParam`) for an object of another type.
     static func value(_ object: Any?) throws(StatusError) -> SecretBytes? {
         switch object {
         case nil: nil

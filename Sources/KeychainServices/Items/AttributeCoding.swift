@@ -3,10 +3,13 @@ import Keyfob
 
 /// The values of attributes: objects of Core Foundation in dictionaries, typed values in the keychain.
 enum AttributeCoding {
-    /// The value that an object stands for, in the form that the class keeps (apple-secitem 1.10).
+    /// Returns the stored form of an object.
     ///
-    /// - Throws: `StatusError`; -25303 for an attribute that the class does not have, -50 for a value that it does
-    ///   not take.
+    /// The class of the item decides the kind of the attribute: a string that is given for a number attribute becomes a
+    /// number.
+    ///
+    /// - Throws: `StatusError`; -25303 for an attribute that the class does not have, -50 for a value of the wrong
+    ///   type.
     static func value(
         _ object: Any, for name: AttributeName, of itemClass: ItemClass
     ) throws(StatusError) -> AttributeValue {
@@ -15,7 +18,10 @@ enum AttributeCoding {
         return try coerced(value, kind, for: name, of: itemClass)
     }
 
-    /// The typed value of what a dictionary gives for an attribute. - Throws: As the other.
+    /// Returns the stored form of a value from a dictionary.
+    ///
+    /// - Throws: `StatusError`; -25303 for an attribute that the class does not have, -50 for a value of the wrong
+    ///   type.
     static func value(
         _ given: RequestEntry.Value, for name: AttributeName, of itemClass: ItemClass
     ) throws(StatusError) -> AttributeValue {
@@ -27,7 +33,7 @@ enum AttributeCoding {
         _ value: AttributeValue, _ kind: ClassSchema.Kind, for name: AttributeName, of itemClass: ItemClass
     ) throws(StatusError) -> AttributeValue {
         switch (kind, value) {
-        // As it is kept, in every class.
+        // These values are already in their stored form, whatever the class.
         case (.blob, .string), (.blob, .data), (.data, .data), (.string, .string), (.number, .number), (.date, .date):
             return value
         default: break
@@ -66,7 +72,9 @@ enum AttributeCoding {
         return kind
     }
 
-    /// How many attributes Apple's class has, those that no caller can name included: its limit on keys counts them.
+    /// Returns how many attributes Apple's class has.
+    ///
+    /// Apple's limit on the keys of a dictionary also counts the attributes that no caller can name.
     static func count(of itemClass: ItemClass) -> Int {
         let schema = ClassSchema.of(itemClass)
         let foreign = itemClass.livesOnToken ? foreign.count { schema[$0] != nil } : 0
@@ -74,10 +82,10 @@ enum AttributeCoding {
         return schema.definitions.count - foreign - ownOfAll.count + 8
     }
 
-    /// No class has more, which need not be counted in a process that makes one call.
+    /// An upper bound of `count(of:)` for every class, which saves counting in a process that makes one call.
     static let most = 80
 
-    /// The typed value of an object; truth values only where numbers are meant.
+    /// Returns the typed value of an object. Truth values are accepted only for number attributes.
     private static func value(_ object: Any, _ kind: ClassSchema.Kind) -> AttributeValue? {
         switch object {
         case let text as String: return .string(text)
@@ -91,7 +99,7 @@ enum AttributeCoding {
         return whole(number).map { .number($0) }
     }
 
-    /// The whole number that an object is; `nil` for fractions and for what has no room: it would be another number.
+    /// Returns the whole number that an object holds; `nil` for fractions and for numbers that do not fit into 64 bits.
     static func whole(_ number: NSNumber) -> Int64? {
         switch unsafe UInt8(bitPattern: number.objCType.pointee) {
         case UInt8(ascii: "d"), UInt8(ascii: "f"): Int64(exactly: number.doubleValue)
@@ -109,15 +117,16 @@ enum AttributeCoding {
         case .data(let data):
             if name == .accessControl, let control = SecAccessControl(stored: data) { return control }
             return data.isEmpty ? unsafe Shared.emptyData : NSData(data: data)
-        // Also of what was a truth value: a number of 0 or 1 is cast to a truth value too, and not the other way round.
+        // A stored 0 or 1 may have been given as a truth value. An NSNumber of 0 or 1 casts to `Bool`; a CFBoolean
+        // would not cast to a number.
         case .number(let number): return number == 0 ? Shared.zero : NSNumber(value: number)
         case .date(let date): return NSDate(timeIntervalSinceReferenceDate: date.timeIntervalSinceReferenceDate)
         }
     }
 
-    /// The objects of values that nearly every item has, which are not made anew for each.
+    /// Objects for values that nearly every item has, so that they are not allocated for each item.
     private enum Shared {
-        // Never changed: any thread may read them.
+        // Immutable, so any thread may read them.
         nonisolated(unsafe) static let emptyText = NSString(string: "")
         nonisolated(unsafe) static let whenUnlocked = NSString(string: "ak")
         nonisolated(unsafe) static let emptyData = NSData()
@@ -131,6 +140,6 @@ enum AttributeCoding {
 
     private static let names = ItemClass.allCases.flatMap { ClassSchema.of($0).definitions.map(\.name) }
     private static let index = AttributeIndex(names)
-    // Never changed, like the strings in it: any thread may read it.
+    // The array and its strings are immutable, so any thread may read them.
     private nonisolated(unsafe) static let keys: [NSString] = names.map { NSString(string: $0.rawValue) }
 }

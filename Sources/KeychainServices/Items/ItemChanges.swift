@@ -2,21 +2,22 @@ import Foundation
 import Keyfob
 import KeyfobPrimitives
 
-/// The second dictionary of SecItemUpdate in typed form (apple-secitem 2.6).
+/// The second dictionary of SecItemUpdate in typed form.
 struct ItemChanges {
     /// New values.
     private(set) var attributes = ItemAttributes()
-    /// Attributes that go.
+    /// Attributes to remove.
     private(set) var removed: [AttributeName] = []
     /// `kSecValueData`.
     private(set) var data: SecretBytes?
-    /// What a new access control asks for; `nil` without one.
+    /// The flags of the new access control; `nil` if the changes contain none.
     private(set) var controlFlags: SecAccessControlCreateFlags?
-    /// Whether items have another access control afterwards, or none.
+    /// Whether the changes replace or remove the access control of the items.
     var touchesAccessControl: Bool { controlFlags != nil || removed.contains(.accessControl) }
 
-    /// Refuses an item that would be synchronized and have constraints afterwards (apple-secitem 2.10), with
-    /// `errSecParam`; `nil` where the changes can bring that about for no item.
+    /// A test for each item to be changed; `nil` if the changes cannot make it fail.
+    ///
+    /// The test throws `errSecParam` for an item that would afterwards be synchronizable and have constraints.
     var check: (@Sendable (Item) throws -> Void)? {
         guard attributes[.synchronizable]?.number == 1 || attributes[.accessControl] != nil else { return nil }
         return { item in try check(item) }
@@ -30,9 +31,9 @@ struct ItemChanges {
         }
     }
 
-    /// Reads the changes of items of a class. Every key but that of the data is an attribute.
+    /// Reads the changes to items of a class. Every key except `kSecValueData` is an attribute.
     ///
-    /// - Throws: `StatusError`; -25303 for what is no attribute of the class, -50 for a wrong value.
+    /// - Throws: `StatusError`; -25303 for a key that is not an attribute of the class, -50 for a wrong value.
     init(parsing dictionary: NSDictionary, of itemClass: ItemClass) throws(StatusError) {
         var control: SecAccessControl?
         for entry in try RequestEntry.all(of: dictionary) {
@@ -51,7 +52,7 @@ struct ItemChanges {
             case "sync": attributes[.synchronizable] = try ItemRequest.synchronizable(value)
             case "pdmn": attributes[.accessible] = .string(try ItemRequest.accessibility(value))
             case "musr": try ItemRequest.checkUser(value)
-            // The keychain's own business, whatever is said of it.
+            // Derived by the keychain: given values are ignored.
             case "sha1", "UUID": break
             default:
                 guard key.utf16.count == 4, key.utf8.allSatisfy({ $0 < 0x80 }) else {
@@ -73,7 +74,7 @@ struct ItemChanges {
             attributes[.accessible] = .string(control.protection)
             if control.isConstrained { attributes[.accessControl] = .data(control.stored) }
         }
-        // An accessibility of its own, or an access control without constraints, takes the place of the old one.
+        // A new accessibility, or an access control without constraints, replaces the old access control.
         if attributes[.accessible] != nil, attributes[.accessControl] == nil { removed = [.accessControl] }
     }
 }

@@ -2,19 +2,19 @@ import Foundation
 import Keyfob
 import OpenSSL
 
-/// What `kSecMatchPolicy` takes.
+/// A policy that `kSecMatchPolicy` takes.
 protocol LeafPolicy: AnyObject, Sendable {
-    /// Whether a certificate by itself, without its chain, is what the policy asks for.
+    /// Whether the certificate satisfies the policy, without regard to its chain.
     func isSatisfied(byLeaf certificate: Certificate) -> Bool
 }
 
-/// The match keys of a search but for its limit, `kSecMatch…`, in typed form.
+/// The `kSecMatch…` keys of a search, except `kSecMatchLimit`, in typed form.
 ///
-/// Written only while a dictionary is read; copies of a request share it.
+/// It is written only while a dictionary is read; copies of a request share it.
 final class ItemFilters {
-    /// Whether there is any but `kSecMatchItemList`, which changes and removals take too.
+    /// Whether there is a filter other than `kSecMatchItemList`, which updates and deletions also take.
     private(set) var isForSearches = false
-    /// `kSecMatchIssuers`: names in DER, or as they were given.
+    /// `kSecMatchIssuers`: names in DER, or other bytes as given.
     private(set) var issuers: [Data] = []
     /// `kSecMatchEmailAddressIfPresent`.
     private(set) var emailAddress: String?
@@ -33,14 +33,14 @@ final class ItemFilters {
     private var ignoresCase = false
     private var ignoresDiacritics = false
     private var ignoresWidth = false
-    /// `kSecMatchItemList`: references of either kind.
+    /// `kSecMatchItemList`: object references and persistent references.
     private(set) var items: [AnyObject]?
 
-    /// Takes one match key.
+    /// Reads one match key.
     ///
-    /// Keys that are not known are accepted, as Apple accepts those that it has no use for.
+    /// Unknown keys are accepted and ignored, as Apple does.
     ///
-    /// - Throws: `StatusError`; -4 for a class that the filter does not exist for, -50 for a value of a wrong type.
+    /// - Throws: `StatusError`; -4 for a filter that the class does not have, -50 for a value of the wrong type.
     func take(_ key: String, _ value: AnyObject, _ itemClass: ItemClass) throws(StatusError) {
         if key != "m_ItemList" { isForSearches = true }
         let isCertified = itemClass == .certificate || itemClass == .identity
@@ -51,7 +51,7 @@ final class ItemFilters {
             policy = value
         case "m_Issuers":
             try Self.require(isCertified)
-            // What is no name is passed over, and a filter of no names is none.
+            // Members that are not data are skipped. A filter without names matches everything.
             issuers = (value as? NSArray).map { $0.compactMap { ($0 as? NSData).map { Data(referencing: $0) } } } ?? []
             issuers.removeAll(where: \.isEmpty)
         case "m_EmailAddressIfPresent":
@@ -70,7 +70,7 @@ final class ItemFilters {
         case "m_SubjectEndsWith": subjectEndsWith = try Self.text(value, key)
         case "m_SubjectWholeString": subjectIs = try Self.text(value, key)
         case "m_CaseInsensitive": ignoresCase = try Boolean.required(value, key)
-        // Said of another class they mean nothing, and what they are given is nobody's concern.
+        // These two keys are accepted for every class and with a value of any type.
         case "m_DiacriticInsensitive": ignoresDiacritics = Boolean.value(value) ?? false
         case "m_WidthInsensitive": ignoresWidth = Boolean.value(value) ?? false
         case "m_ItemList":
@@ -80,18 +80,18 @@ final class ItemFilters {
         }
     }
 
-    /// Whether a filter is given that looks at a certificate: no item of another class passes it.
+    /// Whether a filter is given that tests a certificate; no item of another class passes it.
     func refusesAll(of itemClass: ItemClass) -> Bool {
         guard itemClass != .certificate, itemClass != .identity else { return false }
         return emailAddress != nil || validOn != nil || isTrustedOnly
     }
 
-    /// Puts the filters that a search of Keyfob's knows into one.
+    /// Copies the filters that a Keyfob search supports into its criteria.
     ///
-    /// - Throws: What reading the system's authorities throws, where they are asked for.
+    /// - Throws: The errors of reading the trusted authorities, if `kSecMatchTrustedOnly` is given.
     func apply(to criteria: inout Criteria) throws {
         criteria.serverDomain = domain
-        // The other filters look at a certificate; those of them that other classes pass demand nothing of these.
+        // The remaining filters test a certificate. Those that other classes accept do not restrict them.
         guard criteria.itemClass == .certificate || criteria.itemClass == .identity else { return }
         criteria.issuers = issuers
         criteria.emailAddress = emailAddress
@@ -105,13 +105,13 @@ final class ItemFilters {
         criteria.ignoresWidth = ignoresWidth
         guard policy != nil || isTrustedOnly else { return }
         let policy = policy
-        // Read now: the test runs while the keychain is being read.
+        // Read here because the test runs while the keychain is being read.
         let anchors = isTrustedOnly ? try SystemRoots.shared() + KeychainTrust.anchors(for: .any) : nil
         let intermediates = isTrustedOnly ? KeychainTrust.intermediates() : []
         criteria.certificateTest = { certificate in
             if let policy, !policy.isSatisfied(byLeaf: certificate) { return false }
             guard let anchors else { return true }
-            // One that libcrypto cannot read is not trusted, and no reason to refuse the others.
+            // A certificate that libcrypto cannot verify counts as untrusted; the search goes on.
             do {
                 return try CertificateChain.verify(
                     leaf: certificate, intermediates: intermediates, anchors: anchors
@@ -130,18 +130,20 @@ final class ItemFilters {
     }
 }
 
-/// Core Foundation's truth values, which share a class with numbers here and are told apart by identity.
+/// Core Foundation's truth values, which share a class with numbers here and are recognised by identity.
 enum Boolean {
-    /// The truth value that an object is, or `nil` for any other object, numbers too.
+    /// Returns the truth value that an object is; `nil` for any other object, including numbers.
     static func value(_ object: Any) -> Bool? {
-        // What a dictionary gives back in Swift's types; a number would pass a cast too.
+        // A dictionary returns `Bool` itself. A cast alone would also accept numbers.
         if type(of: object) == Bool.self { return object as? Bool }
         guard let number = object as? NSNumber else { return nil }
         if number === (true as AnyObject) { return true }
         return number === (false as AnyObject) ? false : nil
     }
 
-    /// The truth value that an object must be. - Throws: `StatusError` with -50.
+    /// Returns the truth value of an object.
+    ///
+    /// - Throws: `StatusError` with -50 if the object is not a truth value.
     static func required(_ object: Any, _ key: String) throws(StatusError) -> Bool {
         guard let value = value(object) else { throw .parameter("\(key) takes a CFBoolean") }
         return value

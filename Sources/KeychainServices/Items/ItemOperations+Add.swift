@@ -3,9 +3,11 @@ import Keyfob
 import KeyfobPrimitives
 import OpenSSL
 
-/// SecItemAdd (apple-secitem 2.4).
+/// SecItemAdd.
 extension ItemOperations {
-    /// SecItemAdd. - Throws: `StatusError`, `KeychainError`.
+    /// Adds an item.
+    ///
+    /// - Throws: `StatusError`, `KeychainError`.
     func add(_ dictionary: NSDictionary) throws -> CallResult {
         let request = try addition(dictionary)
         if case .identity(let identity) = request.reference { return try add(identity, request) }
@@ -60,25 +62,24 @@ extension ItemOperations {
         return try keychain.findItems(one).first
     }
 
-    /// Whether data that is given beside a reference is that of what it refers to: other bytes would be the item's and
-    /// not its object's, or nobody's.
+    /// Checks that `kSecValueData` beside `kSecValueRef` holds the bytes of the referenced object.
     ///
-    /// - Throws: `StatusError` (`errSecParam`) where it is not.
+    /// - Throws: `StatusError` (`errSecParam`) if the bytes differ.
     private func checkData(_ request: ItemRequest) throws(StatusError) {
         guard let reference = request.reference, let data = request.data?.copyData() else { return }
         let isSame = switch reference {
         case .certificate(let certificate): certificate.certificate.der == data
-        // A key that cannot leave its token is not asked for its bytes: those of another make another key.
+        // The given bytes are decoded and compared as a key, because a key may be unable to leave its token.
         case .key(let key): KeyMaterial(data, searchAttributes(of: key))?.key == key
         case .identity: false
         }
         guard isSame else { throw .parameter("kSecValueData is not what kSecValueRef refers to") }
     }
 
-    /// The bytes of an item that was just added, made where somebody wants them.
+    /// The bytes of an item that was just added, computed only when the call returns them.
     typealias LazyData = (value: () throws -> Data?, Void)
 
-    /// Stores what a request describes and tells what its data is.
+    /// Stores what a request describes and returns the item with its data.
     func store(_ request: ItemRequest, isExtractable: Bool? = nil) throws -> (Item, LazyData?) {
         var attributes = request.attributes
         switch (request.reference, request.data) {
@@ -94,8 +95,8 @@ extension ItemOperations {
             }
         case (.key(let key), _):
             let own = try self.attributes(of: key, attributes, request)
-            let mayLeave = Self.mayLeave(attributes) && !key.staysInMemory
-            // Before anything is stored: where somebody who is asked for the bytes refuses, nothing is added.
+            let mayLeave = Self.mayLeave(attributes)
+            // Before anything is stored: if the user refuses to give out the bytes, nothing is added.
             let bytes = try givenOut(key, by: request)
             let (item, data): (Item, LazyData?)
             do {
@@ -110,14 +111,15 @@ extension ItemOperations {
             return (item, ({ bytes }, ()))
         case (_, let data?) where request.itemClass == .certificate:
             let der = data.copyData()
-            // Bytes that are no certificate are kept as they are.
+            // Bytes that are not a certificate are stored as they are.
             if let certificate = try? Certificate(der: der) { return try store(certificate, attributes) }
         case (_, let data?) where request.itemClass == .key:
             guard let material = KeyMaterial(data.copyData(), attributes) else { break }
-            // Who adds bytes reads them again. They are sealed like a password where no token would give them back.
+            // A caller that adds bytes expects to read them back. If no token would return them, they are sealed like a
+            // password.
             if material.key.neverLeavesTokens, Self.mayLeave(attributes) { break }
-            // Apple takes the key for bytes: what nobody said of it counts as not given, and two keys of the same
-            // attributes are the same item.
+            // Apple stores such a key as plain bytes: a primary key attribute that the caller left out stays empty, so
+            // two keys with the same attributes are one item.
             for name: AttributeName in [.keySizeInBits, .effectiveKeySize] where attributes[name] == nil {
                 attributes[name] = 0
             }
@@ -137,7 +139,7 @@ extension ItemOperations {
         return (item, ({ request.data?.copyData() }, ()))
     }
 
-    /// Stores a certificate. What it says of itself goes under what the caller says.
+    /// Stores a certificate. The caller's attributes override those read from the certificate.
     private func store(_ certificate: Certificate, _ attributes: ItemAttributes) throws -> (Item, LazyData?) {
         var item = CertificateItem(certificate)
         item.attributes.merge(attributes)
@@ -164,7 +166,7 @@ extension ItemOperations {
                 }
             }
         } catch let error as KeychainError where error.code == .unsupportedFormat {
-            // No token holds keys of this kind; a public one needs none.
+            // No token holds keys of this type. A public key can be stored without one.
             guard case .public(let key) = key.material else { throw error }
             let secret = SecretBytes(key.bits)
             return (try keychain.addToVault(Item(.key, attributes), secret: secret), ({ secret.copyData() }, ()))
@@ -172,17 +174,19 @@ extension ItemOperations {
         return (item, ({ try KeyMaterial.data(of: item, in: keychain) }, ()))
     }
 
-    /// The bytes of a key on a token that a call gives out, after somebody who is asked for has said so; `nil` where
-    /// nobody wants them, and where they cannot leave.
+    /// Returns the bytes of a token key that the call gives out, after any user confirmation.
+    ///
+    /// - Returns: `nil` if the call does not return data, or if the key cannot leave its token.
     private func givenOut(_ key: SecKey, by request: ItemRequest) throws -> Data? {
         // What an import has stored never leaves.
         guard request.returns.contains(.data), case .token = key.material, key.imported == nil else { return nil }
         return try KeyMaterial.ofUsableKey { try key.externalRepresentation() }
     }
 
-    /// Generates the key that attributes without data describe, on the token they name (apple-secitem 4.7).
+    /// Generates the key that attributes without data describe, on the token they name.
     ///
-    /// - Throws: `StatusError` (`errSecParam`) where type or size is missing, or a public key is asked for.
+    /// - Throws: `StatusError`; `errSecParam` if the type or size is missing or a public key is requested,
+    ///   `errSecKeySizeNotAllowed` for a size that no token generates.
     private func generate(_ attributes: ItemAttributes) throws -> Item {
         guard attributes[.keyClass].map({ $0.number == KeyClass.private.rawValue }) ?? true else {
             throw StatusError.parameter("only private keys are generated")
@@ -202,15 +206,15 @@ extension ItemOperations {
         return try keychain.generateKey(specification, own, publicAttributes: nil).privateKey.item
     }
 
-    /// The attributes of the item that is made of a key: what it brings along, under what the caller says.
+    /// Returns the attributes of the item for a key: those of the key itself, overridden by the caller's.
     ///
-    /// - Parameter said: The attributes of the request that keys have.
-    /// - Throws: `StatusError` (`errSecParam`) where the access control that the key brings does not go with them.
+    /// - Parameter said: The attributes of the request that apply to keys.
+    /// - Throws: `StatusError` (`errSecParam`) if the key's own access control contradicts them.
     func attributes(
         of key: SecKey, _ said: ItemAttributes, _ request: ItemRequest
     ) throws(StatusError) -> ItemAttributes {
         var attributes = KeychainServices.attributes(broughtBy: key)
-        // One that asks for nothing is one, too.
+        // An access control without constraints also replaces the key's own.
         if request.accessControl != nil { attributes[.accessControl] = nil }
         let brought = attributes[.accessControl]?.bytes.flatMap { SecAccessControl(stored: $0) }
         attributes.merge(said)
@@ -220,14 +224,15 @@ extension ItemOperations {
         return attributes
     }
 
-    /// Whether a key may leave the token: Apple's default, unless the caller names a token or says otherwise.
+    /// Whether a key may leave the token. As with Apple it may, unless the caller names a token or makes the key
+    /// unextractable.
     static func mayLeave(_ attributes: ItemAttributes) -> Bool {
         (attributes[.isExtractable]?.number ?? 1) != 0 && (attributes[.tokenID]?.text ?? "").isEmpty
     }
 
     // MARK: Defaults
 
-    /// Adds what an item gets when nobody says anything, and what the call says about whose it is.
+    /// Adds the defaults of the class and the attributes that the access control and the use keys imply.
     func complete(_ request: inout ItemRequest) throws {
         var attributes = request.attributes
         if attributes[.accessGroup] == nil { attributes[.accessGroup] = groups.defaultGroup.map { .string($0) } }
@@ -250,7 +255,7 @@ extension ItemOperations {
 }
 
 extension SecKey {
-    /// Whether a token that is given the key keeps it, also where it may leave: tokens wrap no private keys of Ed25519.
+    /// Whether a token never gives back the key, even an extractable one: tokens do not wrap Ed25519 private keys.
     fileprivate var neverLeavesTokens: Bool {
         guard case .memory(let key) = material, case .ed25519 = key.publicKey.algorithm else { return false }
         return true

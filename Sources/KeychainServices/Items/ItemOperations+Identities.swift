@@ -3,11 +3,11 @@ import Keyfob
 import KeyfobPrimitives
 import OpenSSL
 
-/// Identities, which are a certificate and a key and have no row of their own (apple-secitem 1.8, 2.4 to 2.7).
+/// Identities, each of which is a certificate and a key without a row of its own.
 extension ItemOperations {
     // MARK: Add
 
-    /// Adds certificate and key, in one step. One of them may be there already; where both are, nothing is new.
+    /// Adds the certificate and the key in one step. Either may exist already; if both do, nothing is added.
     func add(_ identity: SecIdentity, _ request: ItemRequest) throws -> CallResult {
         let certificate: Item?
         do { certificate = try addHalves(identity, request).certificate } catch let error as KeychainError
@@ -79,8 +79,11 @@ extension ItemOperations {
 
     // MARK: Search
 
-    /// The identity of a certificate, which need not be an item, with its key from the keychain; `nil` where no item
-    /// that this process may see is that key.
+    /// Returns the identity of a certificate, with its private key from the keychain.
+    ///
+    /// The certificate need not be an item.
+    ///
+    /// - Returns: `nil` if no visible item is the key of the certificate.
     func identity(of certificate: SecCertificate, usesSystemKeychain: Bool = false) throws -> SecIdentity? {
         let publicKey = certificate.certificate.publicKey
         var request = ItemRequest(itemClass: .key)
@@ -88,10 +91,11 @@ extension ItemOperations {
         request.matchesAnySynchronizable = true
         request.usesSystemKeychain = usesSystemKeychain
         try checkGroup(request.attributes, isWriting: false)
-        // An item may say of its key what its owner likes, the hash too: then all must be looked at.
+        // The owner of an item may have changed its application label. If the lookup by hash fails, all keys are
+        // compared.
         for hash in [AttributeValue.data(publicKey.identifier), nil] {
             request.attributes[.applicationLabel] = hash
-            // What is in the vault alone has a key's attributes and is none that could be used.
+            // An item that is only in the vault has the attributes of a key but no key to use.
             for item in try keychain.findItems(try criteria(request)) where item.isOnToken {
                 guard try keychain.publicKey(of: KeyItem(item: item)) == publicKey else { continue }
                 let key = try keychain.tokenKey(for: KeyItem(item: item))
@@ -103,11 +107,11 @@ extension ItemOperations {
 
     // MARK: Update
 
-    /// Changes the certificate, then the key, with the same changes; the first failure ends it.
+    /// Applies the same changes to the certificate and then to the key; the first failure ends the update.
     func updateIdentities(_ request: ItemRequest, _ query: NSDictionary, _ changes: NSDictionary) throws {
         let ofCertificate = try ItemChanges(parsing: changes, of: .certificate)
         let ofKey = try ItemChanges(parsing: changes, of: .key)
-        // The same bytes for both halves would be the end of one, and a private key is nowhere else.
+        // Both halves would get the same bytes, which would destroy the private key.
         guard ofKey.data == nil else { throw StatusError.parameter("an identity has no data of its own") }
         if request.reference == nil, request.persistentReference == nil {
             try update(try half(.certificate, query, for: .update), ofCertificate)
@@ -122,7 +126,7 @@ extension ItemOperations {
             criteria.services?.check = half.1.check
             return (criteria, half.1)
         }
-        // Of both halves before one is changed.
+        // All halves are checked before the first is changed.
         for (criteria, _) in halves where criteria.services?.check != nil { _ = try checkedItems(criteria) }
         for (criteria, changes) in halves {
             try refusingProtection(changes) {
@@ -133,8 +137,10 @@ extension ItemOperations {
 
     // MARK: Delete
 
-    /// By reference the certificate goes, and the key with the last certificate for it. By attributes certificates
-    /// that have them go, then keys that have them.
+    /// Removes identities.
+    ///
+    /// By reference, the certificate is removed, and the key if it was the last certificate for it. By attributes, the
+    /// matching certificates are removed first, then the matching keys.
     func deleteIdentities(_ request: ItemRequest, _ query: NSDictionary) throws {
         if request.reference == nil, request.persistentReference == nil {
             try delete(try half(.certificate, query, for: .delete))
@@ -145,8 +151,8 @@ extension ItemOperations {
         do { try keychain.delete(try criteriaOfBothHalves(request)) } catch let error as KeychainError
             where error.code == .itemNotFound
         {
-            // The certificate may be gone already; its key is then removed alone. One that is not among those asked for
-            // because it is synchronizable keeps its key.
+            // The certificate may be gone already; then its key is removed alone. If the identity exists but was not
+            // matched because it is synchronizable, its key stays.
             guard case .identity(let identity) = request.reference else { throw error }
             var any = request
             any.attributes[.synchronizable] = nil
@@ -162,14 +168,16 @@ extension ItemOperations {
 
     // MARK: Halves
 
-    /// The search for identities that are changed or removed.
+    /// Returns the search for identities to change or remove.
     private func criteriaOfBothHalves(_ request: ItemRequest) throws -> Criteria {
         var criteria = try criteria(request)
         criteria.services?.isAboutBothHalves = true
         return criteria
     }
 
-    /// The query of identities as one of certificates or keys. - Throws: `StatusError` for what that class lacks.
+    /// Turns the query for identities into one for certificates or keys.
+    ///
+    /// - Throws: `StatusError` for attributes that the class lacks.
     private func half(
         _ itemClass: ItemClass, _ query: NSDictionary, for purpose: ItemRequest.Purpose
     ) throws -> ItemRequest {
@@ -181,7 +189,7 @@ extension ItemOperations {
         return try ItemRequest(parsing: own, for: purpose)
     }
 
-    /// The certificates and keys of the identities that a reference names.
+    /// Returns searches for the certificates and keys of the identities that a reference names.
     private func halves(_ request: ItemRequest) throws -> (certificates: [Criteria], keys: [Criteria]) {
         guard !request.isOldReference else { return ([], []) }
         let identities = try keychain.findItems(try criteriaOfBothHalves(request))

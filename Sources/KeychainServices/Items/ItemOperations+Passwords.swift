@@ -2,22 +2,22 @@ import Foundation
 import Keyfob
 import KeyfobPrimitives
 
-/// Items whose data is under a password of the application's own.
+/// Items whose data is encrypted under an application password.
 extension ItemRequest {
-    /// The data to store: under the credential of the call where the access control asks for a password.
+    /// Returns the data to store, sealed with the credential of the call if the access control requires a password.
     ///
     /// - Throws: `StatusError`, `CryptoError`, `OpenSSLError`.
     func sealed(_ data: SecretBytes?, _ flags: SecAccessControlCreateFlags) throws -> SecretBytes? {
         guard let credential, flags.contains(.applicationPassword) else { return data }
-        // What has no data is under the password all the same: who asks for it must know it.
+        // An item without data is sealed too, so that reading it also requires the password.
         return try ApplicationPassword(credential).seal(data ?? SecretBytes([]))
     }
 }
 
 extension Item {
-    /// The data of the item, out of the seal that it may be in.
+    /// Returns the data of the item, unsealed if it was sealed.
     ///
-    /// - Throws: `StatusError` (`errSecAuthFailed`) where the call has not the password; `CryptoError`, `OpenSSLError`.
+    /// - Throws: `StatusError` (`errSecAuthFailed`) if the call lacks the password; `CryptoError`, `OpenSSLError`.
     func opened(_ data: SecretBytes?, with credential: SecretBytes?) throws -> SecretBytes? {
         guard let data, asksForPassword, ApplicationPassword.isSeal(data) else { return data }
         guard let credential else {
@@ -28,19 +28,20 @@ extension Item {
 }
 
 extension ItemOperations {
-    /// A change met an item whose data may be under a password.
+    /// Thrown when a change meets an item whose data may be sealed with a password.
     private struct PasswordNeeded: Error {}
 
     /// Changes passwords, all or none.
     ///
-    /// - Throws: As `update(_:_:)`.
+    /// - Throws: `StatusError`, `KeychainError`; `errSecItemNotFound` if no item matches, `errSecAuthFailed` if the
+    ///   call lacks the password of an item.
     func updatePasswords(_ criteria: Criteria, _ request: ItemRequest, _ changes: ItemChanges) throws {
         let isAboutData = changes.data != nil || changes.touchesAccessControl
         let sealsNow = request.credential != nil && changes.controlFlags?.contains(.applicationPassword) == true
         var criteria = criteria
         let check = criteria.services?.check
         if isAboutData {
-            // Asked of each item on its way: nobody else pays for it.
+            // Tested on each item as it is changed, so that items without a password need no second search.
             criteria.services?.check = { item in
                 try check?(item)
                 guard !sealsNow && !item.asksForPassword else { throw PasswordNeeded() }
@@ -58,15 +59,16 @@ extension ItemOperations {
         }
     }
 
-    /// The data that an item has after a change, sealed as its access control asks then.
+    /// Returns the data of an item after a change, sealed as its new access control requires.
     private func resealed(_ item: Item, _ request: ItemRequest, _ changes: ItemChanges) throws -> SecretBytes {
         let old = item.hasSecret ? try keychain.secret(of: item) : nil
-        // Who does not know the password changes nothing that it protects.
+        // Without the password, a caller cannot change what it protects.
         let plain = try item.opened(old, with: request.credential)
         let wasSealed = old.map { item.asksForPassword && ApplicationPassword.isSeal($0) } ?? false
         let flags = changes.touchesAccessControl ? changes.controlFlags ?? [] : item.constraints
         let data = changes.data ?? plain ?? SecretBytes([])
-        // An item that was added without a password goes on without one until it gets an access control with one.
+        // An item that was added without a password stays without one until it gets an access control that requires
+        // one.
         guard wasSealed || changes.touchesAccessControl else { return data }
         return try request.sealed(data, flags) ?? data
     }

@@ -1,17 +1,17 @@
 import Foundation
 import Keyfob
 
-/// Preferred identities and certificates, which are a name and what a key is to do (SecIdentity.h, SecCertificate.h).
+/// Preferred identities and certificates, found by a name and key usages (SecIdentity.h, SecCertificate.h).
 extension ItemOperations {
-    /// The identity that is preferred for a name, among those that are valid today; `nil` where none is.
+    /// Returns the preferred identity for a name, among those that are valid today; `nil` without one.
     ///
-    /// - Parameter issuers: Names in DER of authorities, of which one must be above the certificate; empty for any.
+    /// - Parameter issuers: Names of authorities in DER, one of which must be above the certificate; empty for any.
     func preferredIdentity(_ name: String, _ usages: Set<AttributeName>, issuers: [Data]) throws -> SecIdentity? {
         guard let item = try preferred(.identity, name, usages, issuers: issuers) else { return nil }
         return try results.reference(to: item) as? SecIdentity
     }
 
-    /// The certificate that is preferred for a name, among those that are valid today; `nil` where none is.
+    /// Returns the preferred certificate for a name, among those that are valid today; `nil` without one.
     func preferredCertificate(_ name: String, _ usages: Set<AttributeName>) throws -> SecCertificate? {
         guard let item = try preferred(.certificate, name, usages, issuers: []) else { return nil }
         return try results.reference(to: item) as? SecCertificate
@@ -28,10 +28,10 @@ extension ItemOperations {
         return try keychain.preferred(Preference(itemClass, name, usages: usages), among: criteria)
     }
 
-    /// Prefers a certificate, or the identity that it is part of, for a name; `nil` takes the preference back.
+    /// Makes a certificate, or the identity it belongs to, the preferred one for a name; `nil` removes the preference.
     ///
-    /// - Throws: `StatusError` (`errSecInvalidItemRef`) where the certificate is no item that this process may see,
-    ///   `KeychainError`.
+    /// - Throws: `StatusError`; `errSecInvalidItemRef` if the certificate is not a visible item, `errSecParam` for an
+    ///   empty name. `KeychainError`.
     func setPreferred(
         _ itemClass: ItemClass, _ certificate: SecCertificate?, _ name: String, _ usages: Set<AttributeName>
     ) throws {
@@ -49,7 +49,7 @@ extension ItemOperations {
             chosen?.reference, Preference(itemClass, name, usages: usages), among: criteria)
     }
 
-    /// The items of a class in the access groups of the process.
+    /// Returns the search for the items of a class in the access groups of the process.
     private func visible(_ itemClass: ItemClass) throws -> Criteria {
         var request = ItemRequest(itemClass: itemClass)
         request.matchesAnySynchronizable = true
@@ -57,8 +57,9 @@ extension ItemOperations {
         return try criteria(request)
     }
 
-    /// What a key is to do, of an array of `kSecAttrCan…`; empty for any use. What is no such key is passed over, as by
-    /// Apple.
+    /// Returns the key usages in an array of `kSecAttrCan…`; empty for any use.
+    ///
+    /// Other members are ignored, as Apple does.
     static func keyUsages(_ keyUsage: CFArray?) -> Set<AttributeName> {
         let names = (keyUsage ?? []).compactMap { ($0 as? String).map { AttributeName(rawValue: $0) } }
         return Set(names).intersection([

@@ -3,14 +3,16 @@ import Keyfob
 import KeyfobPrimitives
 import OpenSSL
 
-/// The four functions on one keychain, in some access groups (apple-secitem 2).
+/// The four SecItem functions on one keychain, in a set of access groups.
 ///
-/// Translation only: what "matches", what is a duplicate and what an item is made of, `Keyfob` knows.
+/// This layer only translates. `Keyfob` decides what matches, what is a duplicate and what an item consists of.
 struct ItemOperations {
     let keychain: Keychain
     let groups: AccessGroups
 
-    /// Those of the process.
+    /// Returns the operations on the keychain and in the access groups of the process.
+    ///
+    /// - Throws: `StatusError`, `KeychainError`.
     static func current() throws -> ItemOperations {
         let selection = try KeychainSelection.current()
         return ItemOperations(keychain: selection.keychain, groups: selection.accessGroups)
@@ -18,7 +20,9 @@ struct ItemOperations {
 
     // MARK: CopyMatching
 
-    /// SecItemCopyMatching. - Throws: `StatusError`, `KeychainError`.
+    /// Finds items.
+    ///
+    /// - Throws: `StatusError`, `KeychainError`.
     func copyMatching(_ query: NSDictionary) throws -> CallResult {
         let request = try ItemRequest(parsing: query, for: .search)
         try checkGroup(request.attributes, isWriting: false)
@@ -31,7 +35,7 @@ struct ItemOperations {
         }
         let isForOne = request.limit ?? .one == .one
         var found = try results(of: candidates(request), request)
-        // Where items are opened one is found only if it is whole: the next one is as good.
+        // A damaged item counts as absent. If the only candidate is damaged, another match is returned.
         if found.isEmpty, isForOne, request.opensItems {
             found = try results(of: candidates(request, isLimited: false), request)
         }
@@ -39,8 +43,9 @@ struct ItemOperations {
         return .value(isForOne ? first : NSArray(array: found.compactMap { $0 }))
     }
 
-    /// What is given back of items, of no more than are asked for: an item that nobody wants any more is no reason to
-    /// refuse the others, or to ask somebody.
+    /// Returns the results for items, up to the limit.
+    ///
+    /// Items beyond the limit are not read: they could fail or require user confirmation.
     private func results(of items: [Item], _ request: ItemRequest) throws -> [AnyObject?] {
         let results = ItemResults(keychain: keychain, request: request)
         let limit = (request.limit ?? .one).count
@@ -48,7 +53,7 @@ struct ItemOperations {
         var isConfirmed = false
         for item in items where found.count != limit {
             guard try passesOwnFilters(item, request) else { continue }
-            // Once for a call, however many items it gives out.
+            // One confirmation covers all items of a call.
             if !isConfirmed, request.givesOut(item), item.givesOutConstrainedData {
                 try keychain.confirmPresence()
                 isConfirmed = true
@@ -60,7 +65,8 @@ struct ItemOperations {
         return found
     }
 
-    /// The one password that is asked for with its data, in one look; `nil` where that does not answer the request.
+    /// Returns the password of a request for a single secret, in one database read; `nil` for other requests and if
+    /// that item is damaged.
     private func firstPassword(_ request: ItemRequest) throws -> Keychain.FirstPassword? {
         guard request.returns.contains(.data), request.limit ?? .one == .one, !request.itemClass.livesOnToken,
             !request.isOldReference, !request.namesSyncRecord, !request.hasOwnFilters
@@ -72,8 +78,9 @@ struct ItemOperations {
         return first
     }
 
-    /// The items that match, but for the filters that no search of Keyfob's knows. The limit is applied where nothing
-    /// can fall out afterwards.
+    /// Returns the items that match, before the filters that a Keyfob search does not support.
+    ///
+    /// The limit is applied only if no item can be dropped afterwards.
     private func candidates(_ request: ItemRequest, isLimited: Bool = true) throws -> [Item] {
         guard !request.isOldReference, !request.namesSyncRecord, request.limit != MatchLimit.none else { return [] }
         var criteria = try criteria(request)
@@ -83,9 +90,10 @@ struct ItemOperations {
             ? keychain.findItems(criteria) : keychain.findPasswords(coerced: criteria)
     }
 
-    /// Whether an item passes the filters that no search of Keyfob's knows.
+    /// Whether an item passes the filters that a Keyfob search does not support.
     ///
-    /// - Throws: `StatusError` (`errSecInteractionNotAllowed`) where it asks for somebody whom nobody may ask.
+    /// - Throws: `StatusError` (`errSecInteractionNotAllowed`) if the item requires user interaction and the call
+    ///   forbids it.
     private func passesOwnFilters(_ item: Item, _ request: ItemRequest) throws -> Bool {
         if let listed = request.filters?.items, !listed.contains(where: { item.isNamed(by: $0) }) { return false }
         guard try hasDigest(item, request) else { return false }
@@ -100,14 +108,16 @@ struct ItemOperations {
         do { return try ItemResults(keychain: keychain, request: request).digest(of: item) == digest } catch
             let error as KeychainError where [.vaultDamaged, .itemNotFound, .passphraseIncorrect].contains(error.code)
         {
-            // Nobody can have been told the digest of data that cannot be read.
+            // No caller can have obtained the digest of data that cannot be read.
             return false
         } catch let error as StatusError where error.status == errSecAuthFailed { return false }
     }
 
     // MARK: Update
 
-    /// SecItemUpdate. - Throws: `StatusError`, `KeychainError`.
+    /// Changes items.
+    ///
+    /// - Throws: `StatusError`, `KeychainError`.
     func update(_ query: NSDictionary, _ changes: NSDictionary) throws {
         let request = try ItemRequest(parsing: query, for: .update)
         try checkGroup(request.attributes, isWriting: true)
@@ -121,7 +131,9 @@ struct ItemOperations {
         }
     }
 
-    /// Changes the items that a request names. - Throws: As `update(_:_:)`.
+    /// Changes the items that a request names.
+    ///
+    /// - Throws: `StatusError`, `KeychainError`.
     func update(_ request: ItemRequest, _ changes: ItemChanges) throws {
         try checkGroup(changes.attributes, isWriting: true)
         try checkToken(changes, of: request)
@@ -142,7 +154,7 @@ struct ItemOperations {
         }
     }
 
-    /// Whether the token that changes name is one that items may be on, or the one that they are said to be on already.
+    /// Checks that items may move to the token that the changes name, or that all of them already have that value.
     private func checkToken(_ changes: ItemChanges, of request: ItemRequest) throws {
         do { try checkToken(changes.attributes) } catch {
             let found = try candidates(request, isLimited: false)
@@ -155,10 +167,10 @@ struct ItemOperations {
         .isSensitive, .wasAlwaysSensitive, .isExtractable, .wasNeverExtractable,
     ]
 
-    /// Runs a change; -25309 where it says of an object that it is protected, which only its token can.
+    /// Runs a change, and reports -25309 if it tries to set a protection attribute of a token object.
     func refusingProtection(_ changes: ItemChanges, _ change: () throws -> Void) throws {
         do { try change() } catch let error as KeychainError where error.code == .refused {
-            // A vault that cannot be written is no object that is protected.
+            // A vault that is not writable is also refused, with the code of SQLite; that error passes through.
             guard error.details["sqlite"] == nil,
                 changes.attributes.names.contains(where: { Self.protection.contains($0) })
             else { throw error }
@@ -166,11 +178,11 @@ struct ItemOperations {
         }
     }
 
-    /// Gives certificates or keys new data, all or none: on the token that is another object.
+    /// Gives certificates or keys new data, all or none. On the token this replaces the object.
     private func replace(_ criteria: Criteria, _ changes: ItemChanges) throws {
         let items = try checkedItems(criteria)
         guard !items.isEmpty, let data = changes.data else { throw StatusError(errSecItemNotFound) }
-        // How a new object is protected, it says itself.
+        // The new object determines its own protection attributes.
         var kept = changes.attributes
         for name in Self.protection where items.contains(where: \.isOnToken) { kept[name] = nil }
         let replacements = items.map { item in
@@ -179,7 +191,7 @@ struct ItemOperations {
             attributes.merge(changes.attributes)
             return (item: item, replacement: KeyMaterial.replacement(data, item.itemClass, attributes))
         }
-        // What is there already stays there, and is called as the changes say.
+        // If the token already holds the new object, only the attributes change.
         if replacements.allSatisfy({ keychain.isHeld($0.replacement, by: $0.item) }) {
             try keychain.update(criteria, kept, removing: changes.removed)
             return
@@ -187,7 +199,7 @@ struct ItemOperations {
         try keychain.replace(replacements, changes: kept, removing: changes.removed)
     }
 
-    /// The items of a change, which all pass its check.
+    /// Returns the items of a change after the check of the change has passed for each.
     func checkedItems(_ criteria: Criteria) throws -> [Item] {
         let items = try keychain.findItems(criteria)
         if let check = criteria.services?.check { for item in items { try check(item) } }
@@ -196,7 +208,9 @@ struct ItemOperations {
 
     // MARK: Delete
 
-    /// SecItemDelete. - Throws: `StatusError`, `KeychainError`.
+    /// Removes items.
+    ///
+    /// - Throws: `StatusError`, `KeychainError`.
     func delete(_ query: NSDictionary) throws {
         let request = try ItemRequest(parsing: query, for: .delete)
         try checkGroup(request.attributes, isWriting: true)
@@ -206,7 +220,9 @@ struct ItemOperations {
         }
     }
 
-    /// Removes the items that a request names. - Throws: As `delete(_:)`.
+    /// Removes the items that a request names.
+    ///
+    /// - Throws: `StatusError`, `KeychainError`.
     func delete(_ request: ItemRequest) throws {
         guard !request.isOldReference, !request.namesSyncRecord else { throw StatusError(errSecItemNotFound) }
         for criteria in try criteriaForChange(request) { try keychain.delete(criteria) }
@@ -214,7 +230,7 @@ struct ItemOperations {
 
     // MARK: Queries
 
-    /// The search that a request asks for, without its filters and its limit.
+    /// Returns the search that a request describes, without its filters and its limit.
     func criteria(_ request: ItemRequest) throws -> Criteria {
         var criteria = Criteria(request.itemClass)
         switch request.reference {
@@ -235,14 +251,14 @@ struct ItemOperations {
         return criteria
     }
 
-    /// The requests of a change: the one, or one for each item that `kSecMatchItemList` names.
+    /// Returns the requests of a change: the request itself, or one for each match of `kSecMatchItemList`.
     ///
-    /// - Throws: `StatusError`; -25300 where the list names none of the items, as a search with it.
+    /// - Throws: `StatusError`; -25300 if no item of the list matches.
     private func individually(_ request: ItemRequest) throws -> [ItemRequest] {
         guard let list = request.filters?.items else { return [request] }
         let found = try candidates(request, isLimited: false)
             .filter { item in list.contains { item.isNamed(by: $0) } }
-        // A certificate with two keys is one identity by its reference.
+        // A certificate with two keys gives two identities with the same reference.
         var references: [PersistentReference] = []
         for reference in found.compactMap(\.reference) where !references.contains(reference) {
             references.append(reference)
@@ -257,7 +273,7 @@ struct ItemOperations {
         }
     }
 
-    /// The searches of a change: one, or one for each item where something is asked that no search knows.
+    /// Returns the searches of a change: one, or one for each item if the request names a digest.
     private func criteriaForChange(_ request: ItemRequest) throws -> [Criteria] {
         let criteria = try criteria(request)
         guard request.digest != nil else { return [criteria] }
@@ -270,11 +286,12 @@ struct ItemOperations {
         }
     }
 
-    /// The bytes of `kSecAttrMultiUser` that stand for the system's keychain.
+    /// The bytes of `kSecAttrMultiUser` that identify the system keychain.
     static let systemUser = Data("system keychain\0".utf8)
 
-    /// What items of a class count as having where nobody said anything: what the command and the Swift API store
-    /// has no access group and no accessibility.
+    /// Attributes that items of a class have by default.
+    ///
+    /// The command and the Swift API store no access group and no accessibility.
     static func defaults(of itemClass: ItemClass) -> ItemAttributes {
         itemClass == .certificate ? defaultsOfCertificates : otherDefaults
     }
@@ -288,10 +305,12 @@ struct ItemOperations {
 
     // MARK: Access
 
-    /// Whether the access group that a request names may be used; -34018 otherwise.
+    /// Checks that the process may use the access group of a request.
+    ///
+    /// - Throws: `StatusError` with -34018 if not.
     func checkGroup(_ attributes: ItemAttributes, isWriting: Bool) throws(StatusError) {
         let group = attributes[.accessGroup]?.text
-        // The group of tokens is everybody's to read.
+        // Every process may read the token group.
         if isWriting || group != AccessGroups.token { try checkNotEmpty() }
         guard let group else { return }
         guard isWriting ? groups.allowsWriting(group) : groups.allowsReading(group) else {
@@ -299,12 +318,16 @@ struct ItemOperations {
         }
     }
 
-    /// Whether there is any access group to work in; -34018 otherwise.
+    /// Checks that the process has an access group.
+    ///
+    /// - Throws: `StatusError` with -34018 if not.
     func checkNotEmpty() throws(StatusError) {
         guard !groups.isEmpty else { throw StatusError(errSecMissingEntitlement, "there is no access group") }
     }
 
-    /// Whether the token that an item is to be on is this keychain's; -25300 for one that is not there.
+    /// Checks that an item is to be stored on the token of this keychain.
+    ///
+    /// - Throws: `StatusError` with -25300 for any other token.
     func checkToken(_ attributes: ItemAttributes) throws(StatusError) {
         guard let token = attributes[.tokenID]?.text, !token.isEmpty else { return }
         guard token.hasPrefix("com.apple.setoken") || token == keychain.tokenLabel else {
@@ -314,15 +337,14 @@ struct ItemOperations {
 }
 
 extension Item {
-    /// Whether a reference of either kind names the item: an identity is named by either of its halves too, and names
-    /// them.
+    /// Whether a reference of either kind names the item. An identity and each of its halves name one another.
     func isNamed(by object: AnyObject) -> Bool {
         switch object {
         case let data as NSData:
-            // What is no reference names nothing.
+            // Malformed references match nothing.
             guard let reference = try? PersistentReference(Data(referencing: data)) else { return false }
             if reference == self.reference { return true }
-            // An identity has the row of its certificate, under the name of its own class.
+            // An identity has the row of its certificate under its own class.
             let isOfCertificates = [reference.itemClass, itemClass].allSatisfy { $0 == .certificate || $0 == .identity }
             return isOfCertificates && reference.identity == self.reference?.identity
         case let certificate as SecCertificate: return certificateDER == certificate.certificate.der
@@ -331,28 +353,30 @@ extension Item {
             return isNamed(by: identity.privateKey)
         case let key as SecKey:
             guard itemClass == .key || itemClass == .identity else { return false }
-            // An item that was made of bytes knows nothing of its key, and that of an identity what its owner said.
+            // The attributes of an item made of bytes do not describe its key, and those of an identity may have been
+            // changed.
             if let item = key.item, item.itemClass == itemClass, item.reference == reference { return true }
             return searchAttributes(of: key).allSatisfy { attributes[$0.name]?.matches($0.value) ?? false }
         default: return false
         }
     }
 
-    /// What its access control asks for.
+    /// The flags of the item's access control.
     var constraints: SecAccessControlCreateFlags {
         attributes[.accessControl]?.bytes.flatMap { SecAccessControl(stored: $0) }?.flags ?? []
     }
 
-    /// Whether its access control asks for a password of the application's.
+    /// Whether the access control requires an application password.
     var asksForPassword: Bool { constraints.contains(.applicationPassword) }
 
-    /// Whether its access control asks for somebody to be there, before its data is read or its key is used.
+    /// Whether the access control requires user presence before the data is read or the key is used.
     var needsPresence: Bool {
         !constraints.isDisjoint(with: [.userPresence, .biometryAny, .biometryCurrentSet, .devicePasscode, .companion])
     }
 
-    /// Whether what would be read of it takes somebody to be there. A private key that cannot leave its token has
-    /// nothing to read: its price is asked for when it is used.
+    /// Whether reading the item requires user presence.
+    ///
+    /// A private key that cannot leave its token has no data to read; it requires presence when it is used.
     fileprivate var givesOutConstrainedData: Bool {
         needsPresence && itemClass != .identity
             && !(isOnToken && isPrivateKey && attributes[.isExtractable]?.number == 0)
@@ -360,30 +384,29 @@ extension Item {
 }
 
 extension ItemRequest {
-    /// How many items a search needs to find; `nil` for all, where some of several may turn out to be damaged when
-    /// their data is read.
+    /// How many items a search must find; `nil` for all, because some may turn out to be damaged when they are read.
     fileprivate var earlyLimit: Int? {
         let limit = limit ?? .one
         return limit != .one && opensItems ? nil : limit.count
     }
 
-    /// Whether an item may turn out to be damaged when what is asked for is read: its data, or the key that it is.
+    /// Whether the call reads the data or the key of an item, and may find it damaged.
     fileprivate var opensItems: Bool {
         returns.contains(.data) || returns.contains(.reference) && itemClass.livesOnToken
     }
 
-    /// Whether the access control of an item asks for somebody, or for a password that the call has not brought along.
+    /// Whether the access control requires user presence, or a password that the call does not supply.
     fileprivate func asksSomebody(for item: Item) -> Bool {
         item.needsPresence || item.asksForPassword && credential == nil
     }
 
-    /// Whether the call gives out the bytes of an item: as its data, or in this process's memory behind a reference.
+    /// Whether the call gives out the bytes of an item, as data or behind a reference in the memory of this process.
     fileprivate func givesOut(_ item: Item) -> Bool {
         returns.contains(.data) || returns.contains(.reference) && itemClass == .key && !item.isOnToken
     }
 }
 
-/// The attributes by which a certificate is found again: all it brings along but its label.
+/// Returns the attributes that identify a certificate: all of its own except the label.
 func searchAttributes(of certificate: SecCertificate) -> ItemAttributes {
     var found = attributes(of: certificate)
     found[.label] = nil

@@ -3,12 +3,11 @@ import Keyfob
 import KeyfobPrimitives
 import OpenSSL
 
-/// With `NamedItem` the one reader of the dictionaries that SecItemAdd, -CopyMatching, -Update and -Delete take
-/// (apple-secitem 2.1).
+/// Reads the dictionaries of the four SecItem functions; only `NamedItem` reads them too.
 extension ItemRequest {
     /// Reads the dictionary of a call.
     ///
-    /// - Throws: `StatusError` for the first thing that is wrong.
+    /// - Throws: `StatusError` for the first error found.
     init(parsing dictionary: NSDictionary, for purpose: Purpose) throws(StatusError) {
         let entries = try RequestEntry.all(of: dictionary)
         let named = try NamedItem(entries)
@@ -31,13 +30,13 @@ extension ItemRequest {
         try check(purpose)
     }
 
-    /// What is refused once the whole dictionary was read.
+    /// Use keys that are refused after the whole dictionary was read.
     private struct Uses {
         var itemList = false
         var contexts = 0
     }
 
-    /// Apple's limit: the attributes of the class and the other keys of the dictionary together.
+    /// Enforces Apple's limit of 128 on the attributes of the class and the other keys of the dictionary together.
     private static func checkCount(_ entries: [RequestEntry], _ itemClass: ItemClass) throws(StatusError) {
         guard entries.count > 128 - AttributeCoding.most else { return }
         let others = entries.count { !AttributeCoding.isAttribute(AttributeName(rawValue: $0.key), of: itemClass) }
@@ -46,7 +45,7 @@ extension ItemRequest {
 
     // MARK: Attributes
 
-    /// Takes one attribute of the dictionary.
+    /// Reads one attribute of the dictionary.
     private mutating func takeAttribute(
         _ key: String, _ given: RequestEntry.Value, for purpose: Purpose
     ) throws(StatusError) {
@@ -83,13 +82,13 @@ extension ItemRequest {
         }
     }
 
-    /// 0 or 1, from a truth value or a number.
+    /// Returns 0 or 1 for a truth value or a number.
     static func synchronizable(_ value: Any) throws(StatusError) -> AttributeValue {
         guard let number = value as? NSNumber else { throw .parameter("kSecAttrSynchronizable takes a truth value") }
         return .number(number.int64Value == 0 ? 0 : 1)
     }
 
-    /// One of the values of `kSecAttrAccessible`.
+    /// Returns a value of `kSecAttrAccessible`.
     static func accessibility(_ value: Any) throws(StatusError) -> String {
         guard let text = value as? String, SecAccessControl.protections.contains(text) else {
             throw .parameter("kSecAttrAccessible has no such value")
@@ -97,7 +96,7 @@ extension ItemRequest {
         return text
     }
 
-    /// `kSecAttrMultiUser` is looked at and then left out: which user's items are meant, the call itself says.
+    /// Checks the type of `kSecAttrMultiUser`. The value is ignored: `kSecUseSystemKeychain` selects the user.
     static func checkUser(_ value: Any) throws(StatusError) {
         switch value {
         case is NSNull, is UUID: break
@@ -106,14 +105,14 @@ extension ItemRequest {
         }
     }
 
-    /// Apple's normalised form of a name that is complete DER; any other bytes as they are.
+    /// Returns Apple's normalised form of a name in complete DER, and any other bytes unchanged.
     private static func normalizedName(_ data: Data) -> Data {
         do { return try DistinguishedName(der: data).normalized } catch { return data }
     }
 
     // MARK: Other keys
 
-    /// Takes one key of the families of matches, results, values and uses.
+    /// Reads one match, return, value or use key.
     private mutating func takeOther(
         _ key: String, _ value: RequestEntry.Value, _ uses: inout Uses
     ) throws(StatusError) {
@@ -138,7 +137,7 @@ extension ItemRequest {
             case "v_Data":
                 guard let data = value.object as? Data else { throw .parameter("kSecValueData takes data") }
                 self.data = SecretBytes(data)
-            // Which item is named, was read before.
+            // `NamedItem` has read these.
             case "v_Ref", "v_PersistentRef": break
             default: throw .parameter("no such key")
             }
@@ -147,7 +146,7 @@ extension ItemRequest {
         }
     }
 
-    /// The letter before the line of a key that begins with `m_`, `r_` and the like; `nil` for others.
+    /// Returns the letter before the underscore of a key such as `m_Limit`; `nil` for other keys.
     private static func family(of key: String) -> Unicode.Scalar? {
         var bytes = key.utf8.makeIterator()
         guard let letter = bytes.next(), bytes.next() == UInt8(ascii: "_") else { return nil }
@@ -176,7 +175,7 @@ extension ItemRequest {
         }
     }
 
-    /// Takes one use key; those that mean nothing here are accepted.
+    /// Reads one use key. Keys without a meaning here are accepted.
     private mutating func takeUse(
         _ key: String, _ value: RequestEntry.Value, _ uses: inout Uses
     ) throws(StatusError) {
@@ -206,13 +205,13 @@ extension ItemRequest {
 
     // MARK: Rules
 
-    /// What the functions allow (apple-secitem 2.4 to 2.7, 2.10, 2.11).
+    /// Checks the combination of keys for the function that was called.
     private func check(_ purpose: Purpose) throws(StatusError) {
         let isSynchronizable = attributes[.synchronizable]?.number == 1
         if isSynchronizable, usesSystemKeychain || attributes[.sharingGroup] != nil {
             throw .parameter("a synchronizable item can be neither the system's nor a sharing group's")
         }
-        // In a change the attributes narrow what a reference of today's form names, and one of the old form has none.
+        // In an update or deletion, attributes narrow the match of a current reference. An old one matches nothing.
         if persistentReference != nil, purpose == .search || isOldReference {
             guard attributes.count == 0, accessControl == nil, digest == nil, !namesSyncRecord else {
                 throw .parameter("a persistent reference needs no attributes")
@@ -231,9 +230,9 @@ extension ItemRequest {
             guard returns.isEmpty else { throw .parameter("an update returns nothing") }
         case .delete:
             guard filters?.isForSearches != true else { throw .parameter("match keys are for searches") }
-            // Apple refuses every limit on iOS. On the Mac that of all must be given for all to go, and libraries give
-            // it on every other system than iOS; it says no more than what a removal does. A smaller limit would
-            // promise that something stays; one of one item promises nothing.
+            // Apple refuses every limit on iOS. On macOS deleting all matches requires `kSecMatchLimitAll`, and
+            // libraries pass it on every system except iOS. A smaller limit would promise that some items stay, so only
+            // a limit of one for one listed item is allowed.
             let isOfOne = limit == .one && filters?.items?.count == 1
             guard isOfOne || limit ?? .several(nil) == .several(nil) else {
                 throw .parameter("all that match are removed")
@@ -242,7 +241,7 @@ extension ItemRequest {
         }
     }
 
-    /// Whether an access control fits the other attributes it is given with.
+    /// Checks that an access control agrees with the attributes beside it.
     static func check(_ control: SecAccessControl?, _ attributes: ItemAttributes) throws(StatusError) {
         guard let control else { return }
         guard SecAccessControl.protections.contains(control.protection) else {
@@ -261,9 +260,9 @@ extension SecAccessControl {
     /// The values of `kSecAttrAccessible` that items can have.
     static let protections: Set<String> = ["ak", "ck", "dk", "aku", "cku", "dku", "akpu"]
 
-    /// Whether items of a class can have it: a constraint on the use of a key is none on a password (V150).
+    /// Checks that items of a class can have the access control: key usage constraints do not apply to passwords.
     ///
-    /// - Throws: `StatusError` (`errSecAuthFailed`) where they cannot.
+    /// - Throws: `StatusError` (`errSecAuthFailed`) if they cannot.
     func check(isFor itemClass: ItemClass) throws(StatusError) {
         guard itemClass.livesOnToken || !flags.contains(.privateKeyUsage) else {
             throw StatusError(errSecAuthFailed, "a password is no private key")

@@ -2,22 +2,22 @@ import Foundation
 import Keyfob
 import KeyfobPrimitives
 
-/// The dictionary of one call in typed form: what SecItemAdd, -CopyMatching, -Update and -Delete were asked for.
+/// The dictionary of one call to SecItemAdd, -CopyMatching, -Update or -Delete in typed form.
 ///
-/// Made by ``init(parsing:for:)``, which is, with ``NamedItem``, the only place that looks at keys and types.
+/// Only ``init(parsing:for:)`` and ``NamedItem`` read the keys and types of the dictionary.
 struct ItemRequest {
     /// The function that was called.
     enum Purpose {
         case add, search, update, delete
     }
 
-    /// What `kSecValueRef` holds.
+    /// The object in `kSecValueRef`.
     enum ValueReference {
         case key(SecKey)
         case certificate(SecCertificate)
         case identity(SecIdentity)
 
-        /// The class of items that it is one of.
+        /// The class of the item that the object refers to.
         var itemClass: ItemClass {
             switch self {
             case .key: .key
@@ -38,7 +38,7 @@ struct ItemRequest {
         }
     }
 
-    /// What `kSecUseAuthenticationUI` allows.
+    /// The values of `kSecUseAuthenticationUI`.
     enum AuthenticationUI {
         case allow, fail, skip
     }
@@ -47,23 +47,23 @@ struct ItemRequest {
     var purpose: Purpose = .search
     /// The class, from `kSecClass` or from a reference.
     var itemClass: ItemClass
-    /// The attributes that the dictionary has, in their stored form; those of a reference are not among them.
+    /// The attributes in the dictionary, in their stored form, without those of a reference.
     var attributes = ItemAttributes()
     /// `kSecAttrAccessControl`.
     var accessControl: SecAccessControl?
-    /// Whether nobody said how the item is protected, so that it has the default of its class.
+    /// Whether the caller gave no accessibility, so that the default of the class applies.
     var isAccessibilityDefault = false
     /// Whether `kSecAttrSynchronizable` is `kSecAttrSynchronizableAny`.
     var matchesAnySynchronizable = false
     /// `kSecAttrSHA1`.
     var digest: Data?
-    /// Whether the request names a record of a synchronisation that does not exist here.
+    /// Whether the request names a synchronisation record, which do not exist here.
     var namesSyncRecord = false
-    /// What is to be returned.
+    /// The kinds of results to return.
     var returns: ReturnKinds = []
-    /// `kSecMatchLimit`; `nil` without one.
+    /// `kSecMatchLimit`; `nil` if absent.
     var limit: MatchLimit?
-    /// The other match keys; `nil` without one.
+    /// The other match keys; `nil` if there are none.
     var filters: ItemFilters?
     /// `kSecValueData`.
     var data: SecretBytes?
@@ -71,13 +71,13 @@ struct ItemRequest {
     var reference: ValueReference?
     /// `kSecValuePersistentRef`.
     var persistentReference: PersistentReference?
-    /// Whether the persistent reference has the old form, which no item here ever had.
+    /// Whether the persistent reference has Apple's old form, which no item here has.
     var isOldReference = false
     /// `kSecUseAuthenticationUI`.
     var authenticationUI: AuthenticationUI = .allow
-    /// `kSecUseCredentialReference`: the password of items that ask for one.
+    /// `kSecUseCredentialReference`: the password for items that require one.
     var credential: SecretBytes?
-    /// `kSecUseTombstones`: whether removed items leave one.
+    /// `kSecUseTombstones`: whether removed items leave a tombstone.
     var leavesTombstones = false
     /// `kSecUseSystemKeychain`.
     var usesSystemKeychain = false
@@ -107,20 +107,20 @@ struct ReturnKinds: OptionSet {
     /// `kSecReturnPersistentRef`.
     static let persistentReference = ReturnKinds(rawValue: 8)
 
-    /// Whether more than one kind is asked for, so that every item comes as a dictionary.
+    /// Whether several kinds are requested, so that every item is returned as a dictionary.
     var isCombined: Bool { rawValue.nonzeroBitCount > 1 }
 }
 
-/// How many items are to be returned, `kSecMatchLimit`.
+/// `kSecMatchLimit`: how many items to return.
 enum MatchLimit: Equatable {
-    /// One, by itself.
+    /// One item, without an array around it.
     case one
-    /// As many as there are, or at most a number, in an array.
+    /// All items or at most the given number, in an array.
     case several(Int?)
-    /// None, which nothing can match.
+    /// No item, so that nothing matches.
     case none
 
-    /// The limit of a search.
+    /// The limit as a number; `nil` for no limit.
     var count: Int? {
         switch self {
         case .one: 1

@@ -3,22 +3,22 @@ import Keyfob
 import KeyfobPrimitives
 import OpenSSL
 
-/// What calls give back of items, in the shape that the kSecReturn… keys ask for (apple-secitem 2.8).
+/// Builds the results of calls in the shape that the kSecReturn… keys request.
 struct ItemResults {
     private let keychain: Keychain
     private let returns: ReturnKinds
     private let credential: SecretBytes?
 
-    /// What a request asks for.
+    /// Creates the results of a request.
     init(keychain: Keychain, request: ItemRequest) {
         self.keychain = keychain
         returns = request.returns
         credential = request.credential
     }
 
-    /// The result of one item; `nil` for an item whose data fails its integrity check, which counts as not there.
+    /// Returns the result for an item; `nil` if its data fails the integrity check, so that it counts as absent.
     func undamaged(_ item: Item) throws -> (value: AnyObject?, Void)? {
-        // Who asks for nothing but whether it is there must know the password that it is under, as with Apple.
+        // As with Apple, even a query that returns nothing needs the password of a protected item.
         let isOpened = returns.contains(.data)
             || returns.isEmpty && item.asksForPassword && !item.itemClass.livesOnToken
         do { return (try result(item, data: isOpened ? data(of: item) : nil), ()) } catch
@@ -26,13 +26,13 @@ struct ItemResults {
         { return nil }
     }
 
-    /// The result of an item that was just added; empty data where it has none.
+    /// Returns the result for an item that was just added. If only data is requested and there is none, it is empty.
     func added(_ item: Item, data: Data?) throws -> AnyObject? {
         let isDataAlone = returns == .data
         return try result(item, data: data ?? (isDataAlone ? Data() : nil), digestsData: true)
     }
 
-    /// The result of one item with its data.
+    /// Returns the result for an item and its data.
     func result(_ item: Item, data: Data?, digestsData: Bool = false) throws -> AnyObject? {
         guard returns.isCombined || returns == .attributes else {
             switch returns {
@@ -62,7 +62,7 @@ struct ItemResults {
         return dictionary
     }
 
-    /// What becomes a dictionary: to set its members one by one costs four times as much.
+    /// The members of a dictionary in the making. Setting them one by one takes four times as long.
     private struct Members {
         private var keys: [NSObject] = []
         private var values: [AnyObject] = []
@@ -134,7 +134,7 @@ struct ItemResults {
         members.append(AttributeCoding.key(.accessControl), SecAccessControl(protection: protection, flags: []))
     }
 
-    /// What every item has, whether it was stored or not.
+    /// Attributes that every item has, stored or not.
     private struct ImpliedMembers: OptionSet {
         let rawValue: UInt8
         static let synchronizable = ImpliedMembers(rawValue: 1)
@@ -146,7 +146,7 @@ struct ItemResults {
 
         init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        /// The member of an attribute that has a default; `nil` for one that is not told unless it was given.
+        /// Creates the member for an attribute with a default; `nil` for other attributes.
         init?(_ name: AttributeName) {
             switch name {
             case .accessGroup: self = .accessGroup
@@ -157,13 +157,14 @@ struct ItemResults {
         }
     }
 
-    /// Attributes that come only together with the data.
+    /// Attributes that are returned only together with the data.
     static let withData: Set<AttributeName> = [
         .extraNotes, .extraHistory, .clientDefined0, .clientDefined1, .clientDefined2, .clientDefined3,
     ]
 
-    /// `kSecAttrSHA1`: made of all attributes and the data when it is asked for, and kept nowhere, so that nothing
-    /// in the vault helps somebody who guesses secrets.
+    /// Returns `kSecAttrSHA1`, computed over all attributes and the data.
+    ///
+    /// It is never stored, because a stored digest would help an attacker to test guesses of the secret.
     static func digest(of item: Item, _ data: Data?) -> Data {
         var attributes = item.attributes
         attributes[.program] = nil
@@ -175,18 +176,21 @@ struct ItemResults {
         return Digest.sha1(Data(item.itemClass.rawValue.utf8) + Data(attributes.encoded) + (data ?? Data()))
     }
 
-    /// The digest of an item whose data is read for it.
+    /// Returns the digest of an item, reading its data.
     func digest(of item: Item) throws -> Data { Self.digest(of: item, try data(of: item)) }
 
     // MARK: Data and references
 
-    /// The first 20 bytes of a reference are all that names an item; where on a token it is, may change.
+    /// Returns the first 20 bytes of the reference, which identify the item. The rest, its place on a token, may
+    /// change.
     static func persistentReference(to item: Item) -> NSData? {
         item.reference.map { NSData(data: Data($0.itemClass.rawValue.utf8) + $0.identity) }
     }
 
-    /// The data of an item: a secret, a certificate's DER, what SecKeyCopyExternalRepresentation gives of a key. `nil`
-    /// for an item without data, and for a key that cannot leave its token.
+    /// Returns the data of an item: a secret, a certificate's DER, or the key in the form of
+    /// SecKeyCopyExternalRepresentation.
+    ///
+    /// - Returns: `nil` for an item without data, and for a key that cannot leave its token.
     func data(of item: Item) throws -> Data? {
         guard item.isOnToken else {
             return item.hasSecret ? try item.opened(keychain.secret(of: item), with: credential)?.copyData() : nil
@@ -198,8 +202,8 @@ struct ItemResults {
         }
     }
 
-    /// The object that stands for an item; `nil` for passwords, for what is no key or certificate, and for a key of no
-    /// use.
+    /// Returns the object for an item; `nil` for passwords, for bytes that are not a key or certificate, and for
+    /// unusable keys.
     func reference(to item: Item) throws -> AnyObject? {
         switch item.itemClass {
         case .genericPassword, .internetPassword: return nil
@@ -222,7 +226,7 @@ struct ItemResults {
             return SecCertificate(certificate, item: item)
         }
         guard let data = try data(of: item) else { return nil }
-        // Bytes that are no certificate were stored by somebody all the same.
+        // An item of class certificate may hold bytes that are not a certificate.
         return (try? Certificate(der: data)).map { SecCertificate($0, item: item) }
     }
 }

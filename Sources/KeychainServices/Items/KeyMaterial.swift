@@ -8,10 +8,11 @@ enum KeyMaterial {
     case `private`(PrivateKey)
     case `public`(PublicKey)
 
-    /// The key that bytes hold, by the attributes they were given with; `nil` for other bytes, and for keys that no
-    /// token holds: they are stored as they are.
+    /// Decodes a key from bytes and the attributes given with them.
+    ///
+    /// Returns `nil` for bytes that are not a key of that type; they are stored as they are.
     init?(_ data: Data, _ attributes: ItemAttributes) {
-        // What has no half has the half that is 0, the public one.
+        // The class of a key defaults to 0, the public one.
         let half = attributes[.keyClass]?.number ?? KeyClass.public.rawValue
         guard let type = attributes[.type]?.number,
             let key = SecKey(externalRepresentation: data, KeyAlgorithmType(rawValue: type), KeyClass(rawValue: half))
@@ -23,7 +24,7 @@ enum KeyMaterial {
         }
     }
 
-    /// What new data makes of a certificate or key; bytes that are neither go to the vault.
+    /// Returns the new content of a certificate or key. Bytes that are neither go to the vault.
     static func replacement(
         _ data: SecretBytes, _ itemClass: ItemClass, _ attributes: ItemAttributes
     ) -> Replacement {
@@ -38,7 +39,7 @@ enum KeyMaterial {
         }
     }
 
-    /// The bytes of a key on the token; `nil` for one that cannot leave it, and for one that has no form of bytes.
+    /// Returns the bytes of a token key; `nil` if it cannot leave the token or has no external form.
     static func data(of item: Item, in keychain: Keychain) throws -> Data? {
         try ofUsableKey { () throws -> Data? in
             if item.attributes[.keyClass]?.number == KeyClass.public.rawValue {
@@ -48,11 +49,11 @@ enum KeyMaterial {
         }
     }
 
-    /// What is made of a key on the token; `nil` where it is none that anything can be made of: it cannot leave, nobody
-    /// knows its public half or tells it from another, its kind or curve has no form of Apple's, or the token cannot do
-    /// what that takes.
+    /// Runs an operation on a token key, and returns `nil` if the key is unusable.
     ///
-    /// Tokens hold keys of other programs too, and one of theirs is no reason to refuse the others of a search.
+    /// A key is unusable if it cannot leave the token, its public half is unknown or ambiguous, Apple has no form for
+    /// its type or curve, or the token lacks the mechanism. Tokens also hold keys of other programs, and one of those
+    /// must not fail a search.
     static func ofUsableKey<Value>(_ make: () throws -> Value?) throws -> Value? {
         do { return try make() } catch let error as KeychainError where unusable.contains(error.code) {
             return nil
@@ -63,8 +64,8 @@ enum KeyMaterial {
         .keyNotExtractable, .invalidArgument, .identityMismatch, .mechanismUnsupported, .ambiguous,
     ]
 
-    /// The reference to a key, on the token or in the vault; `nil` for bytes that are no key, and for a key that is of
-    /// no use.
+    /// Returns the reference to a key on the token or in the vault; `nil` for bytes that are not a key, and for an
+    /// unusable key.
     static func reference(to item: Item, in keychain: Keychain) throws -> SecKey? {
         guard item.isOnToken else {
             guard item.hasSecret, let secret = try keychain.secret(of: item) else { return nil }
@@ -82,7 +83,7 @@ enum KeyMaterial {
         }
     }
 
-    /// The public key of RSA in bytes that have more around it, as SecKeyCreateWithData takes them too.
+    /// Returns the RSA public key in an enclosing structure, which SecKeyCreateWithData accepts too.
     private static func publicRSAKey(_ data: SecretBytes, _ item: Item) -> SecKey? {
         guard item.attributes[.type]?.number == KeyAlgorithmType.rsa.rawValue,
             item.attributes[.keyClass]?.number ?? KeyClass.public.rawValue == KeyClass.public.rawValue

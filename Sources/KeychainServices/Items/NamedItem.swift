@@ -1,7 +1,7 @@
 import Foundation
 import Keyfob
 
-/// What the dictionary of a call says of which item it is about: its class, and references to it.
+/// The class of a call's dictionary and the references in it.
 struct NamedItem {
     /// `kSecClass`.
     private var named: ItemClass?
@@ -9,13 +9,13 @@ struct NamedItem {
     private(set) var reference: ItemRequest.ValueReference?
     /// `kSecValuePersistentRef`.
     private(set) var persistentReference: PersistentReference?
-    /// Whether the persistent reference has the old form, which no item here ever had.
+    /// Whether the persistent reference has Apple's old form, which no item here has.
     private(set) var isOldReference = false
 
     /// Reads the keys that name an item.
     ///
-    /// - Throws: `StatusError`; -50 for what is no reference and for a class that is no string, -25306 for what is no
-    ///   class, and for a persistent reference of another one.
+    /// - Throws: `StatusError`; -50 for a malformed reference and for a class that is not a string, -25306 for an
+    ///   unknown class and for a persistent reference of another class.
     init(_ entries: [RequestEntry]) throws(StatusError) {
         if let value = RequestEntry.value(of: "class", in: entries) {
             guard let name = value.text else { throw .parameter("kSecClass takes a string") }
@@ -41,17 +41,17 @@ struct NamedItem {
         }
     }
 
-    /// The class, which a reference may say alone.
+    /// Returns the class, from `kSecClass` or else from a reference.
     ///
-    /// - Throws: `StatusError` with -50 where nothing says it, or a reference another one.
+    /// - Throws: `StatusError` with -50 if neither names a class, or if they disagree.
     func itemClass(_ entries: [RequestEntry], for purpose: ItemRequest.Purpose) throws(StatusError) -> ItemClass {
         let referenced = persistentReference?.itemClass ?? reference?.itemClass
-        // On the Mac a list says by itself what is changed or removed.
+        // On macOS the class of an update or deletion may come from `kSecMatchItemList` alone.
         let isListed = purpose == .update || purpose == .delete
         guard let itemClass = named ?? referenced ?? (isListed ? Self.classOfListed(entries) : nil) else {
             throw .parameter("kSecClass is missing")
         }
-        // Of either half what describes it is asked for of the identity, whose class says so.
+        // A search for identities may be given a reference to a certificate or a key.
         let isHalf = purpose == .search && itemClass == .identity
         if let reference, reference.itemClass != itemClass, !isHalf {
             throw .parameter("the reference is of another class")
@@ -59,7 +59,7 @@ struct NamedItem {
         return itemClass
     }
 
-    /// The class of all references of `kSecMatchItemList`; `nil` where they are of several.
+    /// Returns the class of the references in `kSecMatchItemList`; `nil` if there are several.
     private static func classOfListed(_ entries: [RequestEntry]) -> ItemClass? {
         guard let list = RequestEntry.value(of: "m_ItemList", in: entries)?.object as AnyObject? as? NSArray else {
             return nil
@@ -69,7 +69,7 @@ struct NamedItem {
             case is SecKey: .key
             case is SecCertificate: .certificate
             case is SecIdentity: .identity
-            // What is no reference names nothing.
+            // Malformed references are skipped.
             case let data as NSData: (try? PersistentReference(Data(referencing: data)))?.itemClass
             default: nil
             }
@@ -77,11 +77,11 @@ struct NamedItem {
         return classes.count == 1 ? classes.first : nil
     }
 
-    /// A persistent reference in its present form, or in the old one: class and row number, 12 bytes.
+    /// Decodes a persistent reference in the current form, or in the old one of 12 bytes: class and row number.
     private static func persistentReference(_ data: Data) throws(StatusError) -> (PersistentReference, Bool) {
         var bytes = data
         let isOld = data.count == 12
-        // No row here ever had such a number: it is a well-formed name of nothing.
+        // No item here has an old reference, so it is well formed and matches nothing.
         if isOld { bytes = data.prefix(4) + Data(count: 16) }
         do { return (try PersistentReference(bytes), isOld) } catch {
             throw .parameter("the persistent reference is malformed")

@@ -1,20 +1,20 @@
 import Foundation
 import Keyfob
 
-/// What a class tells of its primary key where nobody said it: the empty value (apple-secitem 1.2).
+/// The primary key attributes of a class, which are returned with an empty value if the item lacks them.
 ///
-/// What every class has, the access group and the like, is not among it.
+/// Attributes that every class has, such as the access group, are not included.
 struct PrimaryKeyMembers: Sendable {
-    /// The attributes that an item was found to have.
+    /// The primary key attributes that an item has.
     struct Given {
-        /// A bit for each place.
+        /// One bit for each index.
         fileprivate var places: UInt32 = 0
     }
 
     private let members: [(name: AttributeName, value: AttributeValue)]
     private let index: AttributeIndex
 
-    /// Those of a class.
+    /// Returns the primary key attributes of a class.
     static func of(_ itemClass: ItemClass) -> PrimaryKeyMembers {
         switch itemClass {
         case .genericPassword: genericPassword
@@ -25,12 +25,12 @@ struct PrimaryKeyMembers: Sendable {
         }
     }
 
-    /// Takes down that an item has an attribute.
+    /// Records that an item has an attribute.
     func note(_ name: AttributeName, in given: inout Given) {
         if let place = index[name] { given.places |= 1 << UInt32(place) }
     }
 
-    /// The names and empty values of all that an item was not found to have.
+    /// Returns the names and empty values of the attributes that an item lacks.
     func empty(but given: Given) -> [(name: AttributeName, value: AttributeValue)] {
         members.indices.filter { given.places & 1 << UInt32($0) == 0 }.map { members[$0] }
     }

@@ -2,26 +2,26 @@ import Foundation
 import Keyfob
 import KeyfobPrimitives
 
-/// The dictionaries of attributes that were given out lately, for who asks for the same item again.
+/// A cache of attribute dictionaries that were recently returned.
 ///
-/// A program that shows or uses an item asks for it time and again, and the vault is read each time; what the found
-/// item looks like in Core Foundation's types depends on nothing but its class and its attributes, and to make it of
-/// them costs as much as half of the search. An item that was changed has other attributes, so that nothing here is
-/// ever out of date. What is kept, the process was given before: no data and no objects of a token.
+/// A program that shows or uses an item requests it repeatedly. The vault is read each time, but building the
+/// dictionary costs half as much as the search. The dictionary depends only on the class and attributes, which are part
+/// of the cache entry, so an entry is never out of date. The cache holds only what the process has already received,
+/// without data and token objects.
 enum RecentAttributes {
-    /// One dictionary, and what it was made of.
+    /// A dictionary and the values it was built from.
     private struct Entry: @unchecked Sendable {
         let itemClass: ItemClass
         let attributes: ItemAttributes
-        // Unchecked for this: no dictionary of results is ever changed, nor what is in it.
+        // Unchecked because result dictionaries and their members are never changed.
         let dictionary: NSDictionary
     }
 
-    /// Few items are asked for again and again; and these are memory that nobody asked for.
+    /// Small, because few items are requested repeatedly and the memory is never released.
     private static let capacity = 16
     private static let entries = Lock([Entry?](repeating: nil, count: capacity))
 
-    /// The dictionary of an item; `nil` where it is not there.
+    /// Returns the cached dictionary of an item; `nil` if there is none.
     static func dictionary(of item: Item) -> NSDictionary? {
         guard let place = place(of: item), let kept = entries.withLock({ $0[place] }),
             kept.itemClass == item.itemClass, kept.attributes == item.attributes
@@ -29,8 +29,9 @@ enum RecentAttributes {
         return kept.dictionary
     }
 
-    /// Keeps the dictionary of an item that has a reference: nothing that is given out only with the data, and nothing
-    /// large.
+    /// Caches the dictionary of an item that has a reference.
+    ///
+    /// Large dictionaries and those with attributes that are returned only with the data are not cached.
     static func keep(_ dictionary: NSDictionary, of item: Item) {
         guard let place = place(of: item), item.attributes.encoded.count <= 4096 else { return }
         if item.itemClass == .internetPassword, ItemResults.withData.contains(where: { item.attributes[$0] != nil }) {

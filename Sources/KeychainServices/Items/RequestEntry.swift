@@ -1,17 +1,17 @@
 import Foundation
 
-/// One key of the dictionary of a call, and its value.
+/// One key of a call's dictionary and its value.
 struct RequestEntry {
-    /// The value in the form in which it is looked at.
+    /// A value, classified by the types that the parser needs.
     enum Value {
         /// A string.
         case text(String)
         /// One of Core Foundation's two truth values.
         case truth(Bool)
-        /// Anything else, in Swift's types where there is one for it; numbers as they are.
+        /// Any other object, bridged to a Swift type if there is one; numbers stay NSNumber.
         case other(Any)
 
-        /// The value as any other.
+        /// The value as an object.
         var object: Any {
             switch self {
             case .text(let text): text
@@ -20,10 +20,12 @@ struct RequestEntry {
             }
         }
 
-        /// The string that it is; `nil` for others.
+        /// The string; `nil` for other values.
         var text: String? { if case .text(let text) = self { text } else { nil } }
 
-        /// The truth value that it must be. - Throws: `StatusError` with -50.
+        /// Returns the truth value.
+        ///
+        /// - Throws: `StatusError` with -50 if the value is not a truth value.
         func requiredTruth(_ key: String) throws(StatusError) -> Bool {
             if case .truth(let truth) = self { return truth }
             return try Boolean.required(object, key)
@@ -33,23 +35,24 @@ struct RequestEntry {
     let key: String
     let value: Value
 
-    /// What entries say of a key; `nil` where none has it.
+    /// Returns the value of a key; `nil` if it is absent.
     static func value(of key: String, in entries: [RequestEntry]) -> Value? {
-        // By their places, for an entry that is taken out of an array is copied.
+        // By index, because iterating would copy the entries.
         entries.indices.first { entries[$0].key == key }.map { entries[$0].value }
     }
 
-    /// The entries of a dictionary. - Throws: `StatusError` with -50 where a key is not a string.
+    /// Returns the entries of a dictionary.
+    ///
+    /// - Throws: `StatusError` with -50 if a key is not a string.
     static func all(of dictionary: NSDictionary) throws(StatusError) -> [RequestEntry] {
-        // Its owner may go on changing one that can be changed; a copy shares the members.
+        // The caller may go on changing a mutable dictionary. The copy shares the members.
         let isMutable = type(of: dictionary) == NSMutableDictionary.self
         let dictionary = isMutable ? dictionary.copy() as? NSDictionary ?? dictionary : dictionary
-        // These two give the objects as they lie there, in one order. All other ways to read an NSDictionary put each
-        // of them through casts to find what it may be in Swift, at a price that all the rest of a call is small
-        // beside.
+        // These two properties return the objects as stored, in the same order. All other ways to read an NSDictionary
+        // bridge each object with dynamic casts, which takes longer than the rest of the call.
         let keys = dictionary.allKeys
         let values = dictionary.allValues
-        // What a class of somebody's own gives may be anything, and of any number.
+        // A subclass may return any kind and number of members.
         let isOfObjects = givesObjects && type(of: dictionary) == NSDictionary.self
         var entries: [RequestEntry] = []
         entries.reserveCapacity(keys.count)
@@ -62,7 +65,7 @@ struct RequestEntry {
         return entries
     }
 
-    /// Whether Foundation gives the members of its own dictionaries as the objects that they are, as it does today.
+    /// Whether Foundation returns the members of its own dictionaries unbridged, as it does today.
     private static let givesObjects: Bool = {
         let member = NSString(string: "member")
         let dictionary = NSDictionary(object: member, forKey: member)
@@ -71,10 +74,10 @@ struct RequestEntry {
         }
     }()
 
-    /// The object in an `Any` that has one.
+    /// Returns the object in an `Any` that holds one.
     private static func object(in any: Any) -> AnyObject {
-        // A reference lies in the first word, as every value of one word does; a cast would first ask all types for
-        // what it may be.
+        // The first word of an `Any` holds a reference, as any value of one word. A dynamic cast would first search all
+        // types.
         let object = unsafe withUnsafePointer(to: any) { unsafe UnsafeRawPointer($0).load(as: AnyObject.self) }
         assert(object === any as AnyObject)
         return object
@@ -89,9 +92,9 @@ struct RequestEntry {
         return (converted as? String).map { .text($0) } ?? .other(converted)
     }
 
-    /// The text of a string; `nil` for what is none, or one of a class of its own.
+    /// Returns the text of an NSString; `nil` for other objects and for subclasses.
     private static func text(_ object: AnyObject) -> String? {
-        // A look at the class in place of a cast, which looks at all that an object may be.
+        // Comparing the class avoids a dynamic cast, which is slow.
         guard type(of: object) == NSString.self else { return nil }
         return unsafe unsafeDowncast(object, to: NSString.self) as String
     }

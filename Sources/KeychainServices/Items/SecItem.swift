@@ -1,16 +1,18 @@
 public import Foundation
 
-// The four functions of SecItem.h. Any thread may call them at any time. They block: for a transaction of the vault
-// where something is changed, and for one operation of the token where a secret is read or written.
+// Any thread may call these functions at any time. They block: for a vault transaction if they change something, and
+// for one token operation if they read or write a secret.
 
 /// Adds an item; `SecItemAdd` of SecItem.h.
 ///
+/// Nothing is stored if the call fails.
+///
 /// - Parameters:
 ///   - attributes: The class, the attributes, and `kSecValueData` or `kSecValueRef`.
-///   - result: Receives what the `kSecReturn…` keys ask for, if any is true; `nil` for a caller who wants nothing.
-/// - Returns: `errSecSuccess`; `errSecDuplicateItem` where the primary key of the class is taken, `errSecParam`,
-///   `errSecNoSuchAttr`, `errSecNoSuchClass`, `errSecMissingEntitlement`, `errSecInteractionNotAllowed` where the
-///   keychain is locked, and others of the keychain. Nothing is stored then.
+///   - result: Receives what the `kSecReturn…` keys request, if any is true; `nil` to receive nothing.
+/// - Returns: `errSecSuccess`; `errSecDuplicateItem` if the primary key of the class is taken, `errSecParam`,
+///   `errSecNoSuchAttr`, `errSecNoSuchClass`, `errSecMissingEntitlement`, `errSecInteractionNotAllowed` if the keychain
+///   is locked, and other keychain errors.
 @discardableResult
 public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus {
     unsafe storing(result) { try ItemOperations.current().add(attributes) }
@@ -19,10 +21,12 @@ public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointe
 /// Finds items; `SecItemCopyMatching` of SecItem.h.
 ///
 /// - Parameters:
-///   - query: The class or a reference, attributes, filters, and what is to be returned.
-///   - result: Receives one result, or an array of them if `kSecMatchLimit` asks for more than one; it is left alone
-///     where nothing is found.
-/// - Returns: `errSecSuccess`; `errSecItemNotFound` where nothing matches, and as for `SecItemAdd`.
+///   - query: The class or a reference, attributes, filters, and the kinds of results.
+///   - result: Receives one result, or an array if `kSecMatchLimit` is above one; it is left unchanged if nothing is
+///     found.
+/// - Returns: `errSecSuccess`; `errSecItemNotFound` if nothing matches, `errSecParam`, `errSecNoSuchAttr`,
+///   `errSecNoSuchClass`, `errSecMissingEntitlement`, `errSecInteractionNotAllowed` if the keychain is locked, and
+///   other keychain errors.
 @discardableResult
 public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus {
     unsafe storing(result) { try ItemOperations.current().copyMatching(query) }
@@ -30,14 +34,17 @@ public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePo
 
 /// Changes every item that matches, all or none; `SecItemUpdate` of SecItem.h.
 ///
+/// Nothing is changed if the call fails, with two exceptions. With `kSecMatchItemList`, items before the one that
+/// failed stay changed. If the token fails between several objects of an item, the first may have changed. That change
+/// is undone at once, or by the next command that changes the token or unlocks the keychain.
+///
 /// - Parameters:
 ///   - query: The class or a reference, and attributes; with `kSecMatchItemList` those of its items that match, one
 ///     after the other. It reaches the same items as that of `SecItemDelete`.
 ///   - attributesToUpdate: New attributes, and the new `kSecValueData`.
-/// - Returns: `errSecSuccess`; `errSecItemNotFound`, `errSecDuplicateItem` where a new primary key is taken, and as
-///   for `SecItemAdd`. Nothing is changed then, but for those of a list that come before the one that failed. A token
-///   that fails amid several objects of an item may have changed the first; that is taken back at once, or where the
-///   token fails in that too, by the next command that changes it or unlocks the keychain.
+/// - Returns: `errSecSuccess`; `errSecItemNotFound`, `errSecDuplicateItem` if a new primary key is taken,
+///   `errSecParam`, `errSecNoSuchAttr`, `errSecNoSuchClass`, `errSecMissingEntitlement`, `errSecInteractionNotAllowed`
+///   if the keychain is locked, and other keychain errors.
 @discardableResult
 public func SecItemUpdate(_ query: CFDictionary, _ attributesToUpdate: CFDictionary) -> OSStatus {
     storing(nil) {
@@ -62,15 +69,15 @@ public func SecItemDelete(_ query: CFDictionary) -> OSStatus {
     }
 }
 
-/// What a call gives back.
+/// The result of a call.
 enum CallResult {
-    /// The caller's pointer is left alone.
+    /// Leaves the caller's pointer unchanged.
     case nothing
-    /// It receives this.
+    /// Stores a value in the caller's pointer.
     case value(AnyObject?)
 }
 
-/// Runs a call, stores what it gives back, and says how it went.
+/// Runs a call, stores its result, and returns its status.
 private func storing(_ result: UnsafeMutablePointer<CFTypeRef?>?, _ call: () throws -> CallResult) -> OSStatus {
     do {
         if case .value(let value) = try call() { unsafe result?.pointee = value }

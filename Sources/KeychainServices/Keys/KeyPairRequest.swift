@@ -2,7 +2,7 @@ import Foundation
 import Keyfob
 import OpenSSL
 
-/// A key pair that is to be generated: what SecKeyCreateRandomKey reads from its dictionary.
+/// A key pair to be generated, as described by the dictionary of SecKeyCreateRandomKey.
 struct KeyPairRequest {
     let algorithm: KeyAlgorithm
     private let privateAttributes: ItemAttributes
@@ -11,7 +11,9 @@ struct KeyPairRequest {
     private let isPublicKeyPermanent: Bool
     private let isExtractable: Bool
 
-    /// Reads a dictionary. - Throws: `StatusError`; `KeychainError` where the keychain cannot be opened.
+    /// Reads a dictionary.
+    ///
+    /// - Throws: `StatusError`; `KeychainError` if the keychain cannot be opened.
     init(_ parameters: NSDictionary) throws {
         algorithm = try KeyParameters.algorithm(parameters)
         func merged(_ key: CFString) throws(StatusError) -> NSDictionary {
@@ -68,7 +70,9 @@ struct KeyPairRequest {
 
     /// Generates the pair and stores what is to be permanent.
     ///
-    /// Blocks while an RSA key is searched for, and for the token. - Throws: `KeychainError`, `OpenSSLError`.
+    /// Blocks while an RSA key is generated, and for the token.
+    ///
+    /// - Throws: `KeychainError`, `OpenSSLError`.
     func fulfil() throws -> (privateKey: SecKey, publicKey: SecKey) {
         guard isPrivateKeyPermanent else {
             let key = try PrivateKey.generate(algorithm)
@@ -78,7 +82,7 @@ struct KeyPairRequest {
         }
         let keychain = try currentKeychain()
         guard let specification = KeySpecification(algorithm) else {
-            // Sizes that Keyfob has no token generate.
+            // Keyfob has no token generate keys of these sizes.
             let key = try PrivateKey.generate(algorithm)
             let stored = try keychain.addKey(key, privateAttributes, isExtractable: isExtractable)
             let item = isPublicKeyPermanent ? try keychain.addKey(key.publicKey, publicAttributes).item : nil
@@ -98,15 +102,16 @@ struct KeyPairRequest {
 }
 
 extension ItemOperations {
-    /// What describes the key itself, which the token says, and what says how it is made.
+    /// Attributes that describe the key itself, which the token reports, and those that control its generation.
     private static let passedOver: Set<String> = [
         "type", "bsiz", "esiz", "kcls", "perm", "extr", "sens", "asen", "next", "cdat", "mdat",
     ]
 
-    /// The attributes of the item that one half of a generated pair becomes: the parameters that are attributes, by the
-    /// rules of SecItemAdd, over what a key of its kind brings along.
+    /// Returns the attributes of the item for one half of a generated pair.
     ///
-    /// - Throws: `StatusError`, as SecItemAdd of the same attributes.
+    /// The parameters that are attributes follow the rules of SecItemAdd, and override the usages of the key type.
+    ///
+    /// - Throws: `StatusError`; the errors of SecItemAdd for the same attributes.
     fileprivate func attributes(
         ofGenerated parameters: NSDictionary, _ algorithm: KeyAlgorithm, _ half: KeyClass
     ) throws -> ItemAttributes {
@@ -121,7 +126,7 @@ extension ItemOperations {
         try checkNotEmpty()
         try checkGroup(request.attributes, isWriting: true)
         try complete(&request)
-        // What the public half does asks nobody.
+        // Using the public half requires no confirmation.
         if half == .public { request.attributes[.accessControl] = nil }
         var attributes = usages(of: algorithm, half)
         attributes.merge(request.attributes)

@@ -2,10 +2,10 @@ import Foundation
 import Keyfob
 import OpenSSL
 
-/// The attributes that a key brings into an item when it is added by reference (apple-secitem 1.7).
+/// Returns the attributes that a key brings into an item when it is added by reference.
 ///
-/// Of the item that it came from these are the token it is on and the access control alone: they are the key's, and
-/// another item of it must not be a way around them.
+/// From the item that the key came from, only the token and the access control are taken. They belong to the key, and
+/// adding it as another item must not bypass them.
 func attributes(broughtBy key: SecKey) -> ItemAttributes {
     var attributes = searchAttributes(of: key)
     attributes[.effectiveKeySize] = attributes[.keySizeInBits]
@@ -17,30 +17,32 @@ func attributes(broughtBy key: SecKey) -> ItemAttributes {
     return attributes
 }
 
-/// The attributes that a key has: those of its item where it came from a keychain, but for half, hash, type and size.
-/// What the token says of it wins over the table.
+/// Returns the attributes of a key.
+///
+/// For a key from a keychain these are its item's, except class, hash, type and size. What the token reports overrides
+/// the table in `usages(of:_:)`.
 func attributes(of key: SecKey) -> ItemAttributes {
     var found = attributes(broughtBy: key)
     guard let item = key.item, item.itemClass == .key else { return found }
     found.merge(item.attributes)
-    // What it is, the key itself says: an item that was made of bytes knows it of nobody.
+    // The key itself knows these attributes; an item that was made of bytes may have others.
     found.merge(searchAttributes(of: key))
     found[.effectiveKeySize] = found[.keySizeInBits]
     return found
 }
 
-/// What a key of a kind can do, and what else its half tells of it (apple-secitem 1.7).
+/// Returns the usages of a key by type and half, and the other attributes that follow from its half.
 func usages(of algorithm: KeyAlgorithm, _ half: KeyClass) -> ItemAttributes {
     let isPrivate = half == .private
     let isRSA = if case .rsa = algorithm { true } else { false }
     let isEC = if case .ec = algorithm { true } else { false }
     let truths: [(AttributeName, Bool)] = [
         (.isPermanent, true),
-        // True of both halves, as Apple's is.
+        // True for both halves, as with Apple.
         (.isPrivate, true),
         (.isModifiable, true),
         (.canEncrypt, !isPrivate && (isRSA || isEC)),
-        // Whoever has the public half of RSA can undo a signature, and Apple calls that decryption.
+        // The public half of RSA can undo a signature, which Apple counts as decryption.
         (.canDecrypt, isRSA || isPrivate && isEC),
         (.canDerive, isPrivate && isEC), (.canSign, isPrivate), (.canVerify, !isPrivate),
         (.canSignRecover, false), (.canVerifyRecover, !isPrivate && isRSA),
@@ -51,7 +53,7 @@ func usages(of algorithm: KeyAlgorithm, _ half: KeyClass) -> ItemAttributes {
     return attributes
 }
 
-/// The attributes by which a key is found again: half, hash, type and size; what it can do does not count.
+/// Returns the attributes that identify a key: class, hash, type and size.
 func searchAttributes(of key: SecKey) -> ItemAttributes {
     let publicKey = key.publicKey
     var attributes: ItemAttributes = [
@@ -63,13 +65,13 @@ func searchAttributes(of key: SecKey) -> ItemAttributes {
     return attributes
 }
 
-/// The attributes that a certificate brings with it (apple-secitem 1.6), the subject's summary as its label.
+/// Returns the attributes of a certificate, with the subject summary as the label.
 func attributes(of certificate: SecCertificate) -> ItemAttributes {
     CertificateItem(certificate.certificate).attributes
 }
 
 extension KeyAlgorithmType {
-    /// Apple's number for the kind of a key; `nil` where it has none.
+    /// Apple's number for the type of a key; `nil` if it has none.
     init?(_ algorithm: KeyAlgorithm) {
         switch algorithm {
         case .rsa: self = .rsa

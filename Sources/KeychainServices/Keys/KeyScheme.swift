@@ -1,28 +1,28 @@
 import Foundation
 import OpenSSL
 
-/// What an algorithm is made of: the one table of algorithms.
+/// The construction behind an algorithm, with the one table of algorithms.
 ///
-/// A key does little by itself: it signs a digest, it encrypts or decrypts a block, it agrees on a secret. Everything
-/// else that Apple's identifiers name is put together from that.
+/// A key signs a digest, encrypts or decrypts a block, or agrees on a secret. Apple's other algorithms are built from
+/// these operations.
 enum KeyScheme: Hashable, Sendable {
-    /// What a signature is made of.
+    /// The input of a signature.
     enum Input: Hashable, Sendable { case digest, message }
 
-    /// How an ECDSA signature is written: DER, or r and s side by side.
+    /// The encoding of an ECDSA signature: DER, or r and s concatenated.
     enum Form: Hashable, Sendable { case x962, rfc4754 }
 
     case signature(SignatureScheme, of: Input, form: Form = .x962)
-    /// A block under RSA.
+    /// One block of RSA.
     case encryption(EncryptionScheme)
     /// A fresh AES key under RSA-OAEP, and the message under AES-GCM.
     case wrapped(Digest)
-    /// A fresh key pair, key agreement, X9.63, and the message under AES-GCM; the nonce is zero, or derived too.
+    /// An ephemeral key pair, key agreement, X9.63, and the message under AES-GCM. The nonce is zero or derived.
     case ecies(Digest, derivesNonce: Bool)
-    /// Key agreement, with X9.63 where there is a digest.
+    /// Key agreement, followed by X9.63 if there is a digest.
     case exchange(Digest?)
 
-    /// The scheme of an algorithm; `nil` for those that no key here supports.
+    /// The scheme of an algorithm; `nil` for algorithms that no key here supports.
     init?(_ algorithm: SecKeyAlgorithm) {
         guard let scheme = Self.table[algorithm.rawValue as String] else { return nil }
         self = scheme
@@ -41,7 +41,7 @@ enum KeyScheme: Hashable, Sendable {
             "algid:encrypt:RSA:PKCS1": .encryption(.rsaPKCS1),
         ]
         for (name, digest) in digests {
-            // Apple's identifier says 24 for SHA-224, and the salt has the 28 bytes of the digest all the same.
+            // Apple's identifier says 24 for SHA-224, although the salt has the 28 bytes of the digest.
             let salt = digest == .sha224 ? 24 : digest.count
             for (word, input) in [("digest", Input.digest), ("message", .message)] {
                 table["algid:sign:RSA:\(word)-PKCS1v15:\(name)"] = .signature(.rsaPKCS1(digest), of: input)
@@ -53,7 +53,7 @@ enum KeyScheme: Hashable, Sendable {
             table["algid:encrypt:RSA:OAEP:\(name)"] = .encryption(.rsaOAEP(digest))
             table["algid:encrypt:RSA:OAEP:\(name):AESGCM"] = .wrapped(digest)
         }
-        // The curves here have the cofactor 1, with which both kinds of agreement are the same.
+        // The supported curves have cofactor 1, so both kinds of agreement are the same.
         for exchange in ["ECDH", "ECDHC"] {
             table["algid:keyexchange:\(exchange)"] = .exchange(nil)
             for (name, digest) in digests {
@@ -72,10 +72,10 @@ enum KeyScheme: Hashable, Sendable {
 }
 
 extension KeyScheme {
-    /// Whether a key can do this so.
+    /// Whether a key supports the scheme for an operation.
     ///
-    /// Private keys sign, decrypt and agree, and verify through their public half. Public keys verify and encrypt, and
-    /// undo a signature of plain RSA.
+    /// Private keys sign, decrypt and agree, and verify with their public half. Public keys verify, encrypt, and undo a
+    /// raw RSA signature.
     func isSupported(by key: SecKey, for operation: SecKeyOperationType) -> Bool {
         let isRSA = key.isRSA
         let blockSize = key.blockSize
@@ -94,9 +94,9 @@ extension KeyScheme {
         }
     }
 
-    /// The scheme of an algorithm with which a key can do this.
+    /// Returns the scheme of an algorithm if the key supports it for the operation.
     ///
-    /// - Throws: `StatusError` (`errSecParam`) where it cannot.
+    /// - Throws: `StatusError` (`errSecParam`) if not.
     static func supported(
         _ algorithm: SecKeyAlgorithm, by key: SecKey, for operation: SecKeyOperationType
     ) throws(StatusError) -> KeyScheme {

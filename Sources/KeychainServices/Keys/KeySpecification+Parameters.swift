@@ -2,31 +2,31 @@ import Foundation
 import Keyfob
 import OpenSSL
 
-/// The numbers that dictionaries of keys give as numbers or as text.
+/// Reads the type and size from dictionaries of keys, which hold them as numbers or as text.
 enum KeyParameters {
-    /// A number, given as one or as decimal text.
+    /// Returns a number that is given as NSNumber or as decimal text.
     static func number(_ object: Any?) -> Int? {
         switch object {
         case let text as String: Int(text)
-        // What is no whole number is no size and no type either.
+        // A fraction is neither a size nor a type: -1 is refused by the callers.
         case let number as NSNumber: AttributeCoding.whole(number).map { Int($0) } ?? -1
         default: nil
         }
     }
 
-    /// A truth value; `nil` where there is none.
+    /// Returns a truth value; `nil` if the key is absent.
     ///
-    /// - Throws: `StatusError` (`errSecParam`) for something else.
+    /// - Throws: `StatusError` (`errSecParam`) for an object of another type.
     static func truth(_ dictionary: NSDictionary, _ key: CFString) throws(StatusError) -> Bool? {
         guard let value = dictionary.object(forKey: key) else { return nil }
         guard let number = value as? NSNumber else { throw .parameter("\(key) is not a truth value") }
         return number.boolValue
     }
 
-    /// The kind of key that type and size name.
+    /// Returns the key algorithm for a type and size.
     ///
-    /// - Throws: `StatusError` (`errSecParam`) where the type is missing or unknown, or the size missing or one that no
-    ///   curve has, and `errSecKeySizeNotAllowed` for a size that is not available.
+    /// - Throws: `StatusError`; `errSecParam` if the type is missing or unknown, the size is missing, or no curve has
+    ///   it; `errSecKeySizeNotAllowed` for a size that is not available.
     static func algorithm(_ dictionary: NSDictionary) throws(StatusError) -> KeyAlgorithm {
         guard let type = number(dictionary.object(forKey: kSecAttrKeyType)) else {
             throw .parameter("the type of the key is missing")
@@ -43,7 +43,7 @@ enum KeyParameters {
         case .ec:
             guard let size else { throw .parameter("the size of the key is missing") }
             guard let curve = curve(bits: size) else {
-                // The curves that Apple generates keys on besides. Of any other size there is none.
+                // Apple also generates keys on curves of 192 and 224 bits. There is no curve for any other size.
                 let status = [192, 224].contains(size) ? errSecKeySizeNotAllowed : errSecParam
                 throw StatusError(status, "EC keys have 256, 384 or 521 bits")
             }
@@ -52,14 +52,14 @@ enum KeyParameters {
         }
     }
 
-    /// The curve of NIST with a field of so many bits.
+    /// Returns the NIST curve with a field of the given size.
     static func curve(bits: Int) -> NamedCurve? {
         [NamedCurve.p256, .p384, .p521].first { $0.bits == bits }
     }
 }
 
 extension KeySpecification {
-    /// What the token is asked to generate; `nil` for sizes that Keyfob does not generate there.
+    /// The specification for generation on the token; `nil` for sizes that Keyfob does not generate there.
     init?(_ algorithm: KeyAlgorithm) {
         switch algorithm {
         case .rsa(let bits) where (2048...4096).contains(bits): self = .rsa(bits: bits)

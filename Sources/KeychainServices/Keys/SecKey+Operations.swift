@@ -3,7 +3,7 @@ import Keyfob
 import KeyfobPrimitives
 import OpenSSL
 
-/// What a private key does by itself, wherever it is.
+/// The operations of a private key, in memory or on a token.
 protocol PrivateKeyOperations: Sendable {
     var publicKey: PublicKey { get }
     func signDigest(_ digest: [UInt8], using scheme: SignatureScheme) throws -> [UInt8]
@@ -15,11 +15,11 @@ extension PrivateKey: PrivateKeyOperations {}
 extension TokenKey: PrivateKeyOperations {}
 
 extension SecKey {
-    /// The private half, ready for use; where its access control asks for somebody, they have said that they are there.
+    /// Returns the private half, after user confirmation if its access control requires that.
     ///
-    /// Taken anew for each use. Blocks for as long as it takes a person to answer.
+    /// Call it for each use of the key. Blocks until the user has answered.
     ///
-    /// - Throws: `StatusError` (`errSecParam`) for a public key; what `Keychain.confirmPresence()` throws.
+    /// - Throws: `StatusError` (`errSecParam`) for a public key; the errors of `Keychain.confirmPresence()`.
     func operations() throws -> any PrivateKeyOperations {
         switch material {
         case .token(let key):
@@ -32,10 +32,9 @@ extension SecKey {
         }
     }
 
-    /// Has a person confirm the use of a key whose access control asks for it: at the keychain of the key, or at that of
-    /// the process for a key in memory.
+    /// Asks for user confirmation if the access control of a token key requires that.
     ///
-    /// - Throws: What `Keychain.confirmPresence()` throws.
+    /// - Throws: The errors of `Keychain.confirmPresence()`.
     func confirmUse() throws {
         guard asksForPresence else { return }
         if case .token(let key) = material {
@@ -51,15 +50,17 @@ extension SecKey {
         return staysInMemory && item?.needsPresence ?? false
     }
 
-    /// The size of a block in bytes: of the modulus, of a coordinate.
+    /// The size of a block in bytes: of the modulus or of a coordinate.
     var blockSize: Int { (publicKey.size + 7) / 8 }
 
-    /// How long the AES key is that RSA wraps, in bytes.
+    /// The size of the AES key that RSA wraps, in bytes.
     var sizeOfWrappedKey: Int { publicKey.size >= 4096 ? 32 : 16 }
 
-    /// Signs a message, a digest or a block, as the algorithm says.
+    /// Signs a message, a digest or a block, as the algorithm requires.
     ///
-    /// Blocks where the key is on a token. - Throws: `StatusError`, `CryptoError`, `KeychainError`.
+    /// Blocks for a key on a token.
+    ///
+    /// - Throws: `StatusError`, `CryptoError`, `KeychainError`.
     func sign(_ data: [UInt8], _ algorithm: SecKeyAlgorithm) throws -> [UInt8] {
         guard
             case .signature(let scheme, let input, let form) = try KeyScheme.supported(algorithm, by: self, for: .sign)
@@ -69,20 +70,21 @@ extension SecKey {
         return form == .rfc4754 ? try ECDSASignature(der: signature, size: blockSize).raw : signature
     }
 
-    /// Whether a block that the caller made fits into RSA: tokens say many things of one that does not.
+    /// Checks that a block that the caller padded fits into RSA. Tokens report different errors if it does not.
     ///
-    /// - Throws: `StatusError`, `CryptoError` where it does not.
+    /// - Throws: `StatusError`, `CryptoError`.
     private func checkBlock(_ block: [UInt8], _ scheme: SignatureScheme) throws {
         if scheme == .rsaPKCS1Prepared, block.count > blockSize - 11 {
             throw StatusError.parameter("the block leaves no room for its padding")
         }
-        // A number below the modulus, which is what can be encrypted.
+        // Encryption fails for a number that is not below the modulus.
         if scheme == .rsaRaw { _ = try publicKey.encrypt(SecretBytes(block), using: .rsaRaw) }
     }
 
-    /// Whether a signature is this key's, or its private half's.
+    /// Verifies a signature with the public half of the key.
     ///
-    /// - Throws: `StatusError`, `CryptoError`; a signature that is none is no error.
+    /// - Returns: Whether the signature is valid; `false` also for malformed signatures.
+    /// - Throws: `StatusError`, `CryptoError`.
     func verify(_ signature: [UInt8], of data: [UInt8], _ algorithm: SecKeyAlgorithm) throws -> Bool {
         let supported = try KeyScheme.supported(algorithm, by: self, for: .verify)
         guard case .signature(let scheme, let input, let form) = supported else { throw StatusError.parameter("not an algorithm of signatures") }
@@ -105,7 +107,9 @@ extension SecKey {
         return data
     }
 
-    /// Encrypts for this key. - Throws: `StatusError`, `CryptoError`, `OpenSSLError`.
+    /// Encrypts for this key.
+    ///
+    /// - Throws: `StatusError`, `CryptoError`, `OpenSSLError`.
     func encrypt(_ plaintext: [UInt8], _ algorithm: SecKeyAlgorithm) throws -> [UInt8] {
         switch try KeyScheme.supported(algorithm, by: self, for: .encrypt) {
         case .encryption(let scheme): return try publicKey.encrypt(SecretBytes(plaintext), using: scheme)
@@ -120,9 +124,11 @@ extension SecKey {
         }
     }
 
-    /// Decrypts what was encrypted for this key.
+    /// Decrypts a message that was encrypted for this key.
     ///
-    /// Blocks where the key is on a token. - Throws: `StatusError`, `CryptoError`, `KeychainError`.
+    /// Blocks for a key on a token.
+    ///
+    /// - Throws: `StatusError`, `CryptoError`, `KeychainError`.
     func decrypt(_ ciphertext: [UInt8], _ algorithm: SecKeyAlgorithm) throws -> SecretBytes {
         switch try KeyScheme.supported(algorithm, by: self, for: .decrypt) {
         case .encryption(let scheme):
@@ -143,9 +149,9 @@ extension SecKey {
         }
     }
 
-    /// The secret that this key and another one share, or the key that X9.63 makes of it.
+    /// Returns the shared secret of this key and another one, or the key that X9.63 derives from it.
     ///
-    /// - Parameter count: How many bytes X9.63 makes; without it the algorithms that use it fail.
+    /// - Parameter count: The number of bytes to derive, required by the algorithms with X9.63.
     /// - Throws: `StatusError`, `CryptoError`, `KeychainError`.
     func exchange(
         with other: SecKey, _ algorithm: SecKeyAlgorithm, count: Int?, sharedInfo: [UInt8]
@@ -165,7 +171,7 @@ extension SecKey {
 
     // MARK: A wrapped AES key
 
-    // The nonce of both formats is 16 zeros: each AES key is made for one message.
+    // Both formats use a nonce of 16 zero bytes, because each AES key is used for one message.
     private static let zeroNonce = [UInt8](repeating: 0, count: 16)
 
     private func wrap(_ plaintext: [UInt8], _ digest: Digest) throws -> [UInt8] {

@@ -3,12 +3,12 @@ import Keyfob
 import KeyfobPrimitives
 import OpenSSL
 
-// Keys as bytes: PKCS#1 for RSA, X9.63 for elliptic curves, the plain 32 bytes for Ed25519.
+// Keys as bytes: PKCS#1 for RSA, X9.63 for elliptic curves, 32 raw bytes for Ed25519.
 extension SecKey {
-    /// A key in memory from its bytes.
+    /// Creates a key in memory from its bytes.
     ///
-    /// - Throws: `StatusError`; `errSecUnimplemented` for a symmetric key. `KeyFileError` for bytes that are no such
-    ///   key.
+    /// - Throws: `StatusError`; `errSecUnimplemented` for a symmetric key, `errSecParam` for an unknown type or class.
+    ///   `KeyFileError` for bytes that are not such a key.
     convenience init(representation data: Data, _ type: KeyAlgorithmType, _ keyClass: KeyClass) throws {
         guard keyClass != .symmetric else { throw StatusError(errSecUnimplemented, "symmetric keys are no SecKey") }
         guard [.public, .private].contains(keyClass) else { throw StatusError.parameter("no such class of keys") }
@@ -28,14 +28,14 @@ extension SecKey {
         }
     }
 
-    /// A key in memory from its bytes; `nil` for bytes that are no such key.
+    /// Creates a key in memory from its bytes; `nil` for bytes that are not such a key.
     convenience init?(externalRepresentation data: Data, _ type: KeyAlgorithmType, _ keyClass: KeyClass) {
         do { try self.init(representation: data, type, keyClass) } catch { return nil }
     }
 
-    /// The bytes of the key; of one on a token, where it can leave, after somebody who is asked for has said so.
+    /// Returns the bytes of the key, exporting a token key after any user confirmation.
     ///
-    /// - Throws: `KeychainError`, `CryptoError`; what `confirmUse()` throws.
+    /// - Throws: `KeychainError`, `CryptoError`; the errors of `confirmUse()`.
     func externalRepresentation() throws -> Data {
         switch material {
         case .public(let key): return key.bits
@@ -43,9 +43,9 @@ extension SecKey {
         }
     }
 
-    /// The private key, off the token where it is on one and may leave it, after somebody who is asked for has said so.
+    /// Returns the private key, exporting a token key after any user confirmation.
     ///
-    /// - Throws: `KeychainError`; `StatusError` (`errSecParam`) for a public key; what `confirmUse()` throws.
+    /// - Throws: `KeychainError`; `StatusError` (`errSecParam`) for a public key; the errors of `confirmUse()`.
     func inMemory() throws -> PrivateKey {
         switch material {
         case .memory(let key):
@@ -54,14 +54,14 @@ extension SecKey {
             }
             return key
         case .token(let key):
-            // Nobody is troubled for a key that stays where it is.
+            // The user is not asked for a key that cannot be exported.
             if item?.attributes[.isExtractable]?.number != 0 { try confirmUse() }
             return try key.exported()
         case .public: throw StatusError.parameter("this takes a private key")
         }
     }
 
-    /// The curve of which so many numbers, and the byte in front of them, have this length.
+    /// Returns the curve for which one byte and so many coordinates have the given length.
     private static func curve(ofBytes count: Int, parts: Int) throws(StatusError) -> NamedCurve {
         let curve = [NamedCurve.p256, .p384, .p521].first { curve in
             curve.bits.map { 1 + parts * (($0 + 7) / 8) == count } ?? false
@@ -72,6 +72,8 @@ extension SecKey {
 }
 
 extension PrivateKey {
-    /// The bytes of the key, which nobody wipes. - Throws: `CryptoError` for kinds that Apple has no form for.
+    /// The bytes of the key in memory that is not wiped.
+    ///
+    /// - Throws: `CryptoError` for types that Apple has no form for.
     var externalRepresentation: Data { get throws { try rawRepresentation().copyData() } }
 }

@@ -6,11 +6,11 @@ import OpenSSL
 ///
 /// Two are equal when both are private or both public and their public bytes are the same. Any thread may use one
 /// at any time.
-// Immutable after `init`, and what it holds is Sendable: the class is, though its superclass does not say so.
+// Immutable after `init` and made of Sendable members. Unchecked because the superclass does not declare it.
 public final class SecKey: NSObject, @unchecked Sendable {
     /// Where the key material is.
     enum Material: Sendable {
-        /// A private key that a token holds; operations take place there.
+        /// A private key that a token holds; its operations run there.
         case token(TokenKey)
         /// A private key in this process's memory.
         case memory(PrivateKey)
@@ -19,7 +19,7 @@ public final class SecKey: NSObject, @unchecked Sendable {
     }
 
     let material: Material
-    /// The item of a keychain that it was read from, or stored as.
+    /// The keychain item that the key was read from or stored as.
     let item: Item?
 
     /// What an import knows of it; `nil` for a key that none has stored.

@@ -2,15 +2,16 @@ public import Foundation
 import Keyfob
 import OpenSSL
 
-// How keys come to be; SecKey.h.
+// Creation of keys; SecKey.h.
 
-/// Generates a key pair and gives out its private half.
+/// Generates a key pair and returns its private half.
 ///
-/// A private key that is permanent is generated on the token and cannot leave it, unless `kSecAttrIsExtractable` is
-/// true and no `kSecAttrTokenID` is given. A key with `kSecAttrTokenID` is permanent unless it says that it is not: then
-/// one of the Secure Enclave is generated in memory and its bytes are not given out, and one of a token is refused. Any
-/// other key is generated in memory. `SecKeyCopyPublicKey` has the other half; it becomes an item of its own only where
-/// it is permanent. Blocks while an RSA key is searched for: from tenths of a second to many seconds.
+/// A permanent private key is generated on the token. It cannot leave the token unless `kSecAttrIsExtractable` is true
+/// and `kSecAttrTokenID` is absent. A key with `kSecAttrTokenID` is permanent by default, and must be: it could not
+/// stay on the token otherwise. Any other key is generated in memory.
+///
+/// `SecKeyCopyPublicKey` returns the other half, which becomes an item only if it is permanent. The call blocks while
+/// an RSA key is generated, from tenths of a second to many seconds.
 ///
 /// - Parameters:
 ///   - parameters: `kSecAttrKeyType` and `kSecAttrKeySizeInBits`, which Ed25519 does not need, and attributes of the
@@ -31,9 +32,9 @@ public func SecKeyCreateRandomKey(
 /// Generates a key pair, as `SecKeyCreateRandomKey` does.
 ///
 /// - Parameters:
-///   - parameters: As for `SecKeyCreateRandomKey`.
-///   - publicKey: Takes the public key.
-///   - privateKey: Takes the private key.
+///   - parameters: `kSecAttrKeyType`, `kSecAttrKeySizeInBits` and attributes of the items; see `SecKeyCreateRandomKey`.
+///   - publicKey: Receives the public key.
+///   - privateKey: Receives the private key.
 /// - Returns: The result code.
 @discardableResult
 public func SecKeyGeneratePair(
@@ -50,17 +51,17 @@ public func SecKeyGeneratePair(
     }
 }
 
-/// Makes a key in memory from its bytes.
+/// Creates a key in memory from its bytes.
 ///
-/// RSA keys are PKCS#1 in DER, public ones SubjectPublicKeyInfo too; EC keys are `04 || X || Y`, and `|| K` of a
-/// private one (ANSI X9.63); Ed25519 keys are 32 bytes.
+/// RSA keys are PKCS#1 in DER; public ones may be SubjectPublicKeyInfo. EC keys are `04 || X || Y`, followed by `|| K`
+/// for a private key (ANSI X9.63). Ed25519 keys are 32 bytes.
 ///
 /// - Parameters:
 ///   - keyData: The bytes.
 ///   - attributes: `kSecAttrKeyType` and `kSecAttrKeyClass`.
-///   - error: Takes `errSecUnimplemented` for a symmetric key, and `errSecParam` for a missing or unknown type or
-///     class, and for bytes that are not such a key. The caller owns it.
-/// - Returns: The key; `nil` where there is an error.
+///   - error: Receives the error, owned by the caller: `errSecUnimplemented` for a symmetric key, and `errSecParam` for
+///     a missing or unknown type or class, and for bytes that are not such a key.
+/// - Returns: The key; `nil` on error.
 @discardableResult
 public func SecKeyCreateWithData(
     _ keyData: CFData, _ attributes: CFDictionary, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
@@ -81,19 +82,19 @@ public func SecKeyCreateWithData(
 }
 
 extension PublicKey {
-    /// The RSA key of a SubjectPublicKeyInfo, as files of PEM have it; `nil` for other bytes, which may be PKCS#1.
+    /// The RSA key of a SubjectPublicKeyInfo, as in PEM files; `nil` for other bytes, which may be PKCS#1.
     init?(ofRSAIn data: Data) {
         guard let key = try? PublicKey(subjectPublicKeyInfo: data), case .rsa = key.algorithm else { return nil }
         self = key
     }
 }
 
-/// The bytes of a key, as `SecKeyCreateWithData` takes them.
+/// Returns the bytes of a key in the form that `SecKeyCreateWithData` takes.
 ///
 /// - Parameters:
 ///   - key: The key.
-///   - error: Takes `errSecUnimplemented` for a key that cannot leave its token. The caller owns it.
-/// - Returns: The bytes, which nobody wipes; `nil` where there is an error.
+///   - error: Receives the error, owned by the caller: `errSecUnimplemented` for a key that cannot leave its token.
+/// - Returns: The bytes, in memory that is not wiped; `nil` on error.
 @discardableResult
 public func SecKeyCopyExternalRepresentation(
     _ key: SecKey, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?

@@ -3,17 +3,17 @@ import Keyfob
 import KeyfobPrimitives
 import OpenSSL
 
-// What is done with keys; SecKey.h. Calls with a key on a token block for the token, and any thread may make them.
+// Operations with keys; SecKey.h. Any thread may call these functions. They block for the token if a key is on one.
 
-/// Makes a signature.
+/// Signs a message or a digest.
 ///
 /// - Parameters:
 ///   - key: A private key.
-///   - algorithm: What `dataToSign` is, and how it is signed.
-///   - dataToSign: A message, or a digest of the length that the algorithm has.
-///   - error: Takes `errSecParam` for an algorithm that the key does not support, a digest of another length, or data
-///     that is too long; else what the token refuses. The caller owns it.
-/// - Returns: The signature; `nil` where there is an error.
+///   - algorithm: The kind of `dataToSign` and the signature scheme.
+///   - dataToSign: A message, or a digest of the length that the algorithm requires.
+///   - error: Receives the error, owned by the caller: `errSecParam` for an algorithm that the key does not support, a
+///     digest of another length, or data that is too long; or an error of the token.
+/// - Returns: The signature; `nil` on error.
 @discardableResult
 public func SecKeyCreateSignature(
     _ key: SecKey, _ algorithm: SecKeyAlgorithm, _ dataToSign: CFData,
@@ -26,11 +26,12 @@ public func SecKeyCreateSignature(
 ///
 /// - Parameters:
 ///   - key: The public key, or the private key that it belongs to.
-///   - algorithm: What `signedData` is, and how it was signed.
+///   - algorithm: The kind of `signedData` and the signature scheme.
 ///   - signedData: The message or digest.
 ///   - signature: The signature.
-///   - error: Takes `errSecVerifyFailed` where the signature is not the key's, and as `SecKeyCreateSignature`.
-/// - Returns: Whether the signature is the key's.
+///   - error: Receives the error, owned by the caller: `errSecVerifyFailed` if the signature is invalid, `errSecParam`
+///     for an algorithm that the key does not support or a digest of another length.
+/// - Returns: Whether the signature is valid.
 @discardableResult
 public func SecKeyVerifySignature(
     _ key: SecKey, _ algorithm: SecKeyAlgorithm, _ signedData: CFData, _ signature: CFData,
@@ -44,14 +45,15 @@ public func SecKeyVerifySignature(
     } ?? false
 }
 
-/// Encrypts for the holder of the private key.
+/// Encrypts a message for the holder of the private key.
 ///
 /// - Parameters:
 ///   - key: A public key.
-///   - algorithm: How to encrypt.
-///   - plaintext: The message; how long it may be depends on the algorithm.
-///   - error: As `SecKeyCreateSignature`.
-/// - Returns: The ciphertext; `nil` where there is an error.
+///   - algorithm: The encryption scheme.
+///   - plaintext: The message; the algorithm limits its length.
+///   - error: Receives the error, owned by the caller: `errSecParam` for an algorithm that the key does not support, or
+///     a message that is too long.
+/// - Returns: The ciphertext; `nil` on error.
 @discardableResult
 public func SecKeyCreateEncryptedData(
     _ key: SecKey, _ algorithm: SecKeyAlgorithm, _ plaintext: CFData,
@@ -60,14 +62,15 @@ public func SecKeyCreateEncryptedData(
     unsafe reportingKeyErrors(error) { Data(try key.encrypt([UInt8](plaintext as Data), algorithm)) as CFData }
 }
 
-/// Decrypts what was encrypted for a key.
+/// Decrypts a message that was encrypted for a key.
 ///
 /// - Parameters:
 ///   - key: The private key; with `rsaEncryptionRaw` also a public key.
-///   - algorithm: How it was encrypted.
+///   - algorithm: The encryption scheme.
 ///   - ciphertext: The ciphertext.
-///   - error: As `SecKeyCreateSignature`; `errSecParam` also for a ciphertext that is not for this key.
-/// - Returns: The message, which nobody wipes; `nil` where there is an error.
+///   - error: Receives the error, owned by the caller: `errSecParam` for an algorithm that the key does not support, or
+///     a ciphertext that is not for this key; or an error of the token.
+/// - Returns: The message, in memory that is not wiped; `nil` on error.
 @discardableResult
 public func SecKeyCreateDecryptedData(
     _ key: SecKey, _ algorithm: SecKeyAlgorithm, _ ciphertext: CFData,
@@ -82,11 +85,12 @@ public func SecKeyCreateDecryptedData(
 ///
 /// - Parameters:
 ///   - privateKey: This side's key.
-///   - algorithm: How to agree.
+///   - algorithm: The key agreement scheme.
 ///   - publicKey: The other side's key, on the same curve.
 ///   - parameters: `SecKeyKeyExchangeParameter.requestedSize`, which the algorithms with a KDF need, and `sharedInfo`.
-///   - error: As `SecKeyCreateSignature`.
-/// - Returns: The x coordinate of the shared point, or what the KDF makes of it; `nil` where there is an error.
+///   - error: Receives the error, owned by the caller: `errSecParam` for an algorithm that the key does not support, a
+///     key on another curve, or a missing size; or an error of the token.
+/// - Returns: The x coordinate of the shared point, or the key that the KDF derives from it; `nil` on error.
 @discardableResult
 public func SecKeyCopyKeyExchangeResult(
     _ privateKey: SecKey, _ algorithm: SecKeyAlgorithm, _ publicKey: SecKey, _ parameters: CFDictionary,
@@ -104,12 +108,12 @@ public func SecKeyCopyKeyExchangeResult(
     }
 }
 
-/// Whether a key can do something with an algorithm.
+/// Whether a key supports an algorithm for an operation.
 ///
 /// - Parameters:
 ///   - key: The key.
-///   - operation: What is to be done.
-///   - algorithm: How.
+///   - operation: The operation.
+///   - algorithm: The algorithm.
 @discardableResult
 public func SecKeyIsAlgorithmSupported(
     _ key: SecKey, _ operation: SecKeyOperationType, _ algorithm: SecKeyAlgorithm
@@ -117,15 +121,16 @@ public func SecKeyIsAlgorithmSupported(
     KeyScheme(algorithm)?.isSupported(by: key, for: operation) ?? false
 }
 
-/// Runs `body` as `reporting` does; what is wrong with a key or with the input of an operation is a bad argument.
+/// Runs `body` as `reporting` does. Errors in a key or in the input of an operation become `errSecParam`.
 func reportingKeyErrors<Result>(
     _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?, _ body: () throws -> Result
 ) -> Result? {
     unsafe reporting(error) { try translatingKeyErrors(body) }
 }
 
-/// Runs `body`; what is wrong with a key or with the input of an operation is a bad argument. - Throws: `StatusError`
-/// and what else `body` throws.
+/// Runs `body`. Errors in a key or in the input of an operation become `errSecParam`.
+///
+/// - Throws: `StatusError`, and the other errors of `body`.
 func translatingKeyErrors<Result>(_ body: () throws -> Result) throws -> Result {
     do { return try body() } catch let error as CryptoError {
         throw StatusError(errSecParam, error.description)

@@ -1,13 +1,13 @@
-/// What is done with a key; `SecKeyOperationType` of SecKey.h.
+/// An operation with a key; `SecKeyOperationType` of SecKey.h.
 public enum SecKeyOperationType: CFIndex, Sendable {
-    /// A signature is made.
+    /// Making a signature.
     case sign = 0
-    /// A signature is verified.
+    /// Verifying a signature.
     case verify = 1
-    /// Something is encrypted.
+    /// Encryption.
     case encrypt = 2
-    /// Something is decrypted.
+    /// Decryption.
     case decrypt = 3
-    /// A secret is agreed on with another key.
+    /// Key agreement.
     case keyExchange = 4
 }

@@ -1,20 +1,21 @@
 import Foundation
 import KeyfobPrimitives
 
-// The functions that were there before algorithms had names; SecKey.h. Apple has deprecated them; much code calls them
-// still. They write into memory of the caller's and block as the newer ones do.
+// The functions of SecKey.h from before algorithms had names. Apple has deprecated them, but much code still calls
+// them. They write into the caller's memory and block for the token if the key is on one.
 
 /// Signs a digest or a block.
 ///
 /// - Parameters:
 ///   - key: A private key.
-///   - padding: For RSA none, `PKCS1`, or `PKCS1SHA…` for a digest; for elliptic curves `sigRaw` for r and s side by
-///     side, anything else for DER.
+///   - padding: For RSA none, `PKCS1`, or `PKCS1SHA…` for a digest; for elliptic curves `sigRaw` for r and s
+///     concatenated, anything else for DER.
 ///   - dataToSign: The digest or the block.
-///   - dataToSignLen: How many bytes it has.
-///   - sig: Takes the signature.
-///   - sigLen: How many bytes there is room for; takes how many the signature has.
-/// - Returns: As `SecKeyCreateSignature`; `errSecParam` where there is not room enough.
+///   - dataToSignLen: Its length in bytes.
+///   - sig: Receives the signature.
+///   - sigLen: The capacity of `sig` in bytes; receives the length of the signature.
+/// - Returns: `errSecSuccess`; `errSecParam` if the key does not support the padding, the input has the wrong length,
+///   or `sig` is too small; or an error of the token.
 @discardableResult
 public func SecKeyRawSign(
     _ key: SecKey, _ padding: SecPadding, _ dataToSign: UnsafePointer<UInt8>, _ dataToSignLen: Int,
@@ -30,12 +31,13 @@ public func SecKeyRawSign(
 ///
 /// - Parameters:
 ///   - key: The public key, or the private key that it belongs to.
-///   - padding: As for `SecKeyRawSign`.
+///   - padding: The padding that `SecKeyRawSign` was given.
 ///   - signedData: The digest or the block.
-///   - signedDataLen: How many bytes it has.
+///   - signedDataLen: Its length in bytes.
 ///   - sig: The signature.
-///   - sigLen: How many bytes it has.
-/// - Returns: `errSecSuccess`; `errSSLCrypto` where the signature is not the key's, else as `SecKeyVerifySignature`.
+///   - sigLen: Its length in bytes.
+/// - Returns: `errSecSuccess`; `errSSLCrypto` if the signature is invalid, `errSecParam` if the key does not support
+///   the padding or the digest has the wrong length.
 @discardableResult
 public func SecKeyRawVerify(
     _ key: SecKey, _ padding: SecPadding, _ signedData: UnsafePointer<UInt8>, _ signedDataLen: Int,
@@ -56,10 +58,11 @@ public func SecKeyRawVerify(
 ///   - key: A public key.
 ///   - padding: None, `PKCS1`, or `OAEP` with SHA-1.
 ///   - plainText: The block.
-///   - plainTextLen: How many bytes it has.
-///   - cipherText: Takes the ciphertext.
-///   - cipherTextLen: How many bytes there is room for; takes how many the ciphertext has.
-/// - Returns: As `SecKeyCreateEncryptedData`; `errSecParam` where there is not room enough.
+///   - plainTextLen: Its length in bytes.
+///   - cipherText: Receives the ciphertext.
+///   - cipherTextLen: The capacity of `cipherText` in bytes; receives the length of the ciphertext.
+/// - Returns: `errSecSuccess`; `errSecParam` if the key does not support the padding, the block is too long, or
+///   `cipherText` is too small.
 @discardableResult
 public func SecKeyEncrypt(
     _ key: SecKey, _ padding: SecPadding, _ plainText: UnsafePointer<UInt8>, _ plainTextLen: Int,
@@ -70,16 +73,17 @@ public func SecKeyEncrypt(
     }
 }
 
-/// Decrypts a block of RSA.
+/// Decrypts a block with RSA.
 ///
 /// - Parameters:
 ///   - key: The private key.
-///   - padding: As for `SecKeyEncrypt`.
+///   - padding: None, `PKCS1`, or `OAEP` with SHA-1.
 ///   - cipherText: The ciphertext.
-///   - cipherTextLen: How many bytes it has.
-///   - plainText: Takes the block, which nobody wipes.
-///   - plainTextLen: How many bytes there is room for; takes how many the block has.
-/// - Returns: As `SecKeyCreateDecryptedData`; `errSecParam` where there is not room enough.
+///   - cipherTextLen: Its length in bytes.
+///   - plainText: Receives the block, which is not wiped.
+///   - plainTextLen: The capacity of `plainText` in bytes; receives the length of the block.
+/// - Returns: `errSecSuccess`; `errSecParam` if the key does not support the padding, the ciphertext is not for this
+///   key, or `plainText` is too small; or an error of the token.
 @discardableResult
 public func SecKeyDecrypt(
     _ key: SecKey, _ padding: SecPadding, _ cipherText: UnsafePointer<UInt8>, _ cipherTextLen: Int,
@@ -90,13 +94,15 @@ public func SecKeyDecrypt(
     }
 }
 
-/// The bytes of a caller. - Throws: `StatusError` (`errSecParam`) for a negative length.
+/// Copies the bytes of a caller.
+///
+/// - Throws: `StatusError` (`errSecParam`) for a negative length.
 private func bytes(_ start: UnsafePointer<UInt8>, _ count: Int) throws(StatusError) -> [UInt8] {
     guard count >= 0 else { throw .parameter("a length is negative") }
     return unsafe [UInt8](UnsafeBufferPointer(start: start, count: count))
 }
 
-/// Runs a call and copies what it gives into memory of the caller's.
+/// Runs a call and copies its result into the caller's memory.
 private func storing(
     _ target: UnsafeMutablePointer<UInt8>, _ count: UnsafeMutablePointer<Int>, _ call: () throws -> Data
 ) -> OSStatus {
@@ -109,7 +115,7 @@ private func storing(
     } catch { return OSStatus(error) }
 }
 
-/// The algorithms that paddings stand for.
+/// The algorithms for the paddings.
 private enum LegacyAlgorithm {
     static func signature(_ padding: SecPadding, _ key: SecKey) throws(StatusError) -> SecKeyAlgorithm {
         guard key.isRSA else {

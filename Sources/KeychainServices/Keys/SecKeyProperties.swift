@@ -2,9 +2,9 @@ public import Foundation
 import Keyfob
 import OpenSSL
 
-// What keys tell of themselves; SecKey.h.
+// Properties of keys; SecKey.h.
 
-/// The public half of a key; of a public key the key itself.
+/// Returns the public half of a key; a public key itself.
 ///
 /// - Parameter key: The key.
 @discardableResult
@@ -12,25 +12,25 @@ public func SecKeyCopyPublicKey(_ key: SecKey) -> SecKey? {
     key.isPrivate ? SecKey(.public(key.publicKey)) : key
 }
 
-/// The size of a block in bytes: of the modulus of RSA, of a coordinate of EC.
+/// Returns the size of a block in bytes: of the modulus for RSA, of a coordinate for EC.
 ///
 /// - Parameter key: The key.
 @discardableResult
 public func SecKeyGetBlockSize(_ key: SecKey) -> Int { key.blockSize }
 
-/// The attributes of a key, its class and type as strings, with its bytes where it can give them out.
+/// Returns the attributes of a key, with class and type as strings, and its bytes if it can be exported.
 ///
-/// Blocks for the token where the key is on one and may leave it.
+/// Blocks for the token if the key is on one and may leave it.
 ///
 /// - Parameter key: The key.
 @discardableResult
 public func SecKeyCopyAttributes(_ key: SecKey) -> CFDictionary? {
     let result = NSMutableDictionary()
-    // Keyfob keeps more of keys than Apple has names for.
+    // Keyfob also keeps attributes that Apple has no names for.
     for (name, value) in attributes(of: key) where AttributeCoding.isAttribute(name, of: .key) {
         let object: NSObject? =
             switch (name, value) {
-            // As constants to compare with: kSecAttrKeyClassPrivate, kSecAttrKeyTypeRSA.
+            // As strings, because constants such as kSecAttrKeyClassPrivate and kSecAttrKeyTypeRSA are strings.
             case (.keyClass, .number(let number)), (.type, .number(let number)): NSString(string: String(number))
             case (_, .number(let number)) where truths.contains(name): NSNumber(value: number != 0)
             default: AttributeCoding.object(value, for: name) as? NSObject
@@ -38,8 +38,8 @@ public func SecKeyCopyAttributes(_ key: SecKey) -> CFDictionary? {
         if let object { result.setObject(object, forKey: NSString(string: name.rawValue)) }
     }
     result.setObject(kSecClassKey, forKey: kSecClass)
-    // A key that cannot leave its token has no bytes to show, and for a description nobody is asked; that is no
-    // failure.
+    // A key that cannot leave its token has no bytes, which is not an error. A description does not ask the user
+    // either.
     if !key.asksForPresence, let data = reporting(nil, { try key.externalRepresentation() }) {
         result.setObject(NSData(data: data), forKey: kSecValueData)
     }

@@ -1,19 +1,19 @@
 import KeyfobPrimitives
 import OpenSSL
 
-/// A source of random bytes; `SecRandomRef` of SecRandom.h. There is one.
+/// A source of random bytes; `SecRandomRef` of SecRandom.h. The only value is `kSecRandomDefault`.
 public typealias SecRandomRef = OpaquePointer
 
 /// The source of random bytes.
 @safe nonisolated(unsafe) public let kSecRandomDefault: SecRandomRef? = nil
 
-/// Fills memory with random bytes that may serve as keys (RAND_priv_bytes(3)).
+/// Fills memory with random bytes that are suitable as keys (RAND_priv_bytes(3)).
 ///
 /// - Parameters:
-///   - rnd: Without effect.
-///   - count: How many bytes.
-///   - bytes: Where they go; as large as `count` at least.
-/// - Returns: `errSecSuccess`; `errSecParam` for a negative count; `errSecInternal` where there is no entropy.
+///   - rnd: Ignored.
+///   - count: The number of bytes.
+///   - bytes: Receives the bytes; at least `count` bytes long.
+/// - Returns: `errSecSuccess`; `errSecParam` for a negative count; `errSecInternal` if there is no entropy.
 @discardableResult
 public func SecRandomCopyBytes(_ rnd: SecRandomRef?, _ count: Int, _ bytes: UnsafeMutableRawPointer) -> Int32 {
     guard count >= 0 else { return errSecParam }

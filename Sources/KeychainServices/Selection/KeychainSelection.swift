@@ -3,40 +3,40 @@ import Foundation
 import Keyfob
 import KeyfobPrimitives
 
-/// Which keychain the functions of this module work on, and in which access groups.
+/// The keychain and the access groups that the functions of this module use.
 ///
-/// What a call finds first counts: the block that it runs in, what the process chose, the environment, the
-/// configuration. The keychain of the environment or the configuration is opened at the first call that needs it, and
-/// once; a failure is not kept, so that the next call tries again.
+/// The first of these that applies wins: the enclosing `SecKeychainUse` block, the choice of the process, the
+/// environment, the configuration. A keychain from the environment or the configuration is opened once, by the first
+/// call that needs it. After a failure the next call tries again.
 struct KeychainSelection: Sendable {
     let keychain: Keychain
     let accessGroups: AccessGroups
 
-    /// What a block runs with; inherited by the tasks that it starts, not by its threads.
+    /// The choice of the enclosing block. Tasks inherit it, threads do not.
     @TaskLocal static var ofBlock: Choice?
 
-    /// What somebody chose; `nil` where nothing was.
+    /// An explicit choice; `nil` members are not chosen.
     struct Choice: Sendable {
         var keychain: Keychain?
         var accessGroups: AccessGroups?
     }
 
-    /// What the process has.
+    /// The state of the process.
     private struct Process {
         var choice = Choice()
-        /// The keychain of environment or configuration.
+        /// The keychain from the environment or the configuration.
         var opened: Keychain?
         /// The process that opened it: a child of fork(2) must open its own.
         var owner: pid_t = 0
-        /// The groups of the environment, read once.
+        /// The groups from the environment, read once.
         var environmentGroups: AccessGroups??
     }
 
     private static let process = Lock(Process())
 
-    /// What applies to this call. Blocks, where the keychain is not open yet, as long as it takes to open a file.
+    /// Returns the selection for this call. Blocks to open a file if the keychain is not open yet.
     ///
-    /// - Throws: `KeychainError`; what `Keychain.open` throws.
+    /// - Throws: `KeychainError`.
     static func current() throws -> KeychainSelection {
         let block = ofBlock
         let keychain = try block?.keychain ?? ofProcess()
@@ -44,12 +44,12 @@ struct KeychainSelection: Sendable {
         return KeychainSelection(keychain: keychain, accessGroups: groups(for: keychain))
     }
 
-    /// Changes what the process has chosen.
+    /// Changes the choice of the process.
     static func choose(_ change: (inout Choice) -> Void) {
         process.withLock { change(&$0.choice) }
     }
 
-    /// Runs `body` on a queue, with what the block has that this call is in: queues do not inherit it.
+    /// Runs `body` on a queue with the choice of the current block, which queues do not inherit.
     static func runAsync(on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void) {
         let block = ofBlock
         queue.async { KeychainSelection.$ofBlock.withValue(block, operation: body) }
@@ -76,22 +76,26 @@ struct KeychainSelection: Sendable {
         }
     }
 
-    /// How the keychain is opened: nobody is asked unless there is a terminal, and then only by a program that the
-    /// keychain's PIN source names.
+    /// The options to open the keychain with. Only a program that the PIN source names may ask the user, and only if
+    /// there is a terminal.
     private static var options: Keychain.Options {
         var options = Keychain.Options()
         options.allowsAsking = environment("KEYFOB_NO_INPUT") == nil && isatty(STDIN_FILENO) == 1
         return options
     }
 
-    /// A variable of the environment; `nil` for one that is not set or empty.
+    /// Returns an environment variable; `nil` if it is unset or empty.
     private static func environment(_ name: String) -> String? {
         ProcessInfo.processInfo.environment[name].flatMap { $0.isEmpty ? nil : $0 }
     }
 }
 
-/// The keychain that this call works on. - Throws: `KeychainError`; what `Keychain.open` throws.
+/// Returns the keychain for this call.
+///
+/// - Throws: `KeychainError`.
 func currentKeychain() throws -> Keychain { try KeychainSelection.current().keychain }
 
-/// The access groups of this call. - Throws: `KeychainError`; what `Keychain.open` throws.
+/// Returns the access groups for this call.
+///
+/// - Throws: `KeychainError`.
 func currentAccessGroups() throws -> AccessGroups { try KeychainSelection.current().accessGroups }

@@ -1,22 +1,23 @@
 import Foundation
 import OpenSSL
 
-/// What a certificate is to be good for; `SecPolicyRef`.
+/// The requirements for a certificate; `SecPolicyRef`.
 ///
-/// Two are equal when their properties are. Any thread may use one at any time.
-// Immutable after `init`, and what it holds is Sendable: the class is, though its superclass does not say so.
+/// Two are equal if their properties are. Any thread may use one at any time.
+// Immutable after `init` and made of Sendable members. Unchecked because the superclass does not declare it.
 public final class SecPolicy: NSObject, @unchecked Sendable, LeafPolicy {
-    /// What a policy asks for.
+    /// The requirements of a policy.
     struct Properties: Hashable, Sendable {
         /// Apple's object identifier.
         var identifier: String
-        /// Host names or e-mail addresses, of which the certificate must have one; none for any.
+        /// Host names or e-mail addresses, one of which the certificate must have; empty for any.
         var names: [String] = []
-        /// Whether the certificate is a client's.
+        /// Whether the policy is for a client certificate.
         var isClient = false
-        /// How revocation is checked: nobody is asked, so that only whether an answer is required counts.
+        /// The flags for revocation checks. Revocation is never checked, so only the flag that requires an answer
+        /// matters.
         var revocationFlags: CFOptionFlags = 0
-        /// What the certificate's key must be meant for, any one of it; empty for anything.
+        /// The key usages, one of which the certificate must have; empty for any.
         var keyUsage: KeyUsage = []
     }
 
@@ -29,10 +30,10 @@ public final class SecPolicy: NSObject, @unchecked Sendable, LeafPolicy {
             .contains(properties.identifier)
     }
 
-    /// Whether a chain is good only with an answer that nobody revoked it.
+    /// Whether a chain is trusted only with a positive answer about revocation.
     var requiresRevocationAnswer: Bool { properties.revocationFlags & kSecRevocationRequirePositiveResponse != 0 }
 
-    /// The purpose that a chain is verified for.
+    /// The purpose to verify a chain for.
     var purpose: CertificateChain.Purpose {
         if isTLS { return properties.isClient ? .tlsClient : .tlsServer }
         return [
@@ -41,15 +42,15 @@ public final class SecPolicy: NSObject, @unchecked Sendable, LeafPolicy {
         ][properties.identifier] ?? .any
     }
 
-    /// The hosts of which the leaf must be for one; none for any.
+    /// The hosts, one of which the leaf must be for; empty for any.
     var hosts: [String] { isTLS ? properties.names : [] }
 
-    /// The e-mail addresses of which the leaf must be for one; none for any.
+    /// The e-mail addresses, one of which the leaf must be for; empty for any.
     private var emailAddresses: [String] {
         properties.identifier == kSecPolicyAppleSMIME as String ? properties.names : []
     }
 
-    /// Whether a certificate by itself, without its chain, is what the policy asks for.
+    /// Whether a certificate satisfies the policy, without regard to its chain.
     func isSatisfied(byLeaf certificate: Certificate) -> Bool {
         let wanted: ExtendedKeyUsage? =
             switch purpose {
@@ -77,8 +78,8 @@ public final class SecPolicy: NSObject, @unchecked Sendable, LeafPolicy {
         return wanted.isEmpty || certificate.emailAddresses.contains { wanted.contains($0.lowercased()) }
     }
 
-    /// Whether the key of a certificate is meant for one of the usages of the policy, if it has any. A certificate that
-    /// says nothing of its key is not enough.
+    /// Whether a certificate has one of the key usages of the policy, if the policy has any. A certificate without the
+    /// extension does not suffice.
     func isSatisfied(byKeyUsageOf certificate: Certificate) -> Bool {
         properties.keyUsage.isEmpty || !(certificate.keyUsage ?? []).isDisjoint(with: properties.keyUsage)
     }

@@ -3,31 +3,30 @@ import OpenSSL
 
 // Policies; SecPolicy.h.
 
-/// A policy that asks for a valid chain and nothing else.
+/// Creates a policy that only requires a valid chain.
 @discardableResult
 public func SecPolicyCreateBasicX509() -> SecPolicy {
     SecPolicy(SecPolicy.Properties(identifier: kSecPolicyAppleX509Basic as String))
 }
 
-/// A policy for TLS.
+/// Creates a policy for TLS.
 ///
 /// - Parameters:
-///   - server: Whether the certificate is a server's; otherwise it is a client's.
-///   - hostname: The name or address that the certificate must be for, a client's too; `nil` for any.
+///   - server: Whether the policy is for a server certificate; otherwise it is for a client certificate.
+///   - hostname: The name or address that the certificate must be for, also for a client; `nil` for any.
 @discardableResult
 public func SecPolicyCreateSSL(_ server: Bool, _ hostname: CFString?) -> SecPolicy {
     SecPolicy(SecPolicy.Properties(
         identifier: kSecPolicyAppleSSL as String, names: [hostname as String?].compactMap(\.self), isClient: !server))
 }
 
-/// A policy about revocation.
+/// Creates a policy about revocation.
 ///
-/// Nobody is asked, over a network or otherwise. What is checked if it can be, as without
-/// `kSecRevocationRequirePositiveResponse`, is therefore not checked, and a chain for which an answer is required is
-/// not trusted: `errSecIncompleteCertRevocationCheck`, unless the certificate itself is an anchor.
+/// Revocation is never checked. Without `kSecRevocationRequirePositiveResponse` the check is skipped. With it a chain
+/// is not trusted (`errSecIncompleteCertRevocationCheck`), unless the certificate itself is an anchor.
 ///
-/// - Parameter revocationFlags: The `kSecRevocation…` values that hold.
-/// - Returns: `nil` where there is no flag.
+/// - Parameter revocationFlags: A combination of the `kSecRevocation…` values.
+/// - Returns: The policy; `nil` if there are no flags.
 @discardableResult
 public func SecPolicyCreateRevocation(_ revocationFlags: CFOptionFlags) -> SecPolicy? {
     guard revocationFlags != 0 else { return nil }
@@ -35,12 +34,12 @@ public func SecPolicyCreateRevocation(_ revocationFlags: CFOptionFlags) -> SecPo
         identifier: kSecPolicyAppleRevocation as String, revocationFlags: revocationFlags))
 }
 
-/// A policy by its identifier; `nil` for one that is not known here, or for properties of a wrong type.
+/// Creates a policy from its identifier; `nil` for an unknown one and for properties of the wrong type.
 ///
 /// - Parameters:
 ///   - policyIdentifier: One of the `kSecPolicyApple…` values.
-///   - properties: `kSecPolicyName`, a name or an array of names of which one suffices, `kSecPolicyClient`,
-///     `kSecPolicyRevocationFlags`, and `kSecPolicyKU_…` of which one suffices.
+///   - properties: `kSecPolicyName`, a name or an array of names, one of which suffices; `kSecPolicyClient`;
+///     `kSecPolicyRevocationFlags`; and `kSecPolicyKU_…` values, one of which suffices.
 @discardableResult
 public func SecPolicyCreateWithProperties(_ policyIdentifier: CFTypeRef, _ properties: CFDictionary?) -> SecPolicy? {
     let known = [
@@ -77,8 +76,10 @@ private var keyUsages: [(key: CFString, usage: KeyUsage)] {
     ]
 }
 
-/// What a policy asks for: `kSecPolicyOid`, and `kSecPolicyName`, `kSecPolicyClient` and `kSecPolicyKU_…` where it has
-/// them. Several names come as an array.
+/// Returns the properties of a policy.
+///
+/// These are `kSecPolicyOid`, and `kSecPolicyName`, `kSecPolicyClient` and `kSecPolicyKU_…` if the policy has them.
+/// Several names are returned as an array.
 ///
 /// - Parameter policyRef: The policy.
 @discardableResult
@@ -96,7 +97,7 @@ public func SecPolicyCopyProperties(_ policyRef: SecPolicy) -> CFDictionary? {
     return result
 }
 
-/// The number of `SecPolicy`.
+/// Returns the type identifier of `SecPolicy`.
 @discardableResult
 public func SecPolicyGetTypeID() -> CFTypeID { SecPolicy.typeID }
 

@@ -3,45 +3,46 @@ import Keyfob
 import KeyfobPrimitives
 import OpenSSL
 
-/// A question of trust: certificates, what they are to be good for, and whom to believe; `SecTrustRef`.
+/// A trust evaluation: certificates, policies and anchors; `SecTrustRef`.
 ///
-/// Two are equal when they are the same object. Any thread may use one at any time.
-// Everything that changes is behind the lock: the class is Sendable, though its superclass does not say so.
+/// Two are equal if they are the same object. Any thread may use one at any time.
+// All mutable state is behind the lock. Unchecked because the superclass does not declare it.
 public final class SecTrust: NSObject, @unchecked Sendable {
-    /// What is asked.
+    /// The input of an evaluation.
     struct Question: Sendable {
-        /// The leaf first: the caller's own objects.
+        /// The leaf first; the caller's own objects.
         var certificates: [SecCertificate]
         var policies: [SecPolicy]
-        /// Whom to believe besides, or in place of, the system's authorities; `nil` for those alone. The caller's own
-        /// objects.
+        /// Anchors in addition to, or instead of, the system's authorities; `nil` for the system's alone. The caller's
+        /// own objects.
         var anchors: [SecCertificate]?
-        /// Whether the system's authorities are believed too; `nil` where nobody said.
+        /// Whether the system's authorities are trusted; `nil` for the default.
         var believesSystem: Bool?
-        /// The moment that is asked about; `nil` for now.
+        /// The date to evaluate at; `nil` for now.
         var date: Date?
         var allowsNetwork = false
-        /// What somebody accepts.
+        /// The accepted failures.
         var exception: TrustException?
-        /// Certificates that are accepted before and after their validity too.
+        /// Certificates whose validity period is ignored.
         var undated: Set<Certificate> = []
 
         /// The leaf.
         var leaf: Certificate { certificates[0].certificate }
     }
 
-    /// What was found.
+    /// The result of an evaluation.
     struct Answer: Sendable {
-        /// The leaf first, as far as it could be found: the caller's own objects where the DER is equal. They live as
-        /// long as the answer is kept, since code of Apple's platforms points at them when their array is gone.
+        /// The chain as far as it was found, leaf first. Certificates that the caller supplied are the caller's own
+        /// objects. They live as long as the answer, because code for Apple's platforms refers to them after releasing
+        /// the array.
         let chain: [SecCertificate]
-        /// The reason why it is not trusted; `nil` where it is.
+        /// Why the chain is not trusted; `nil` if it is.
         let failure: OSStatus?
-        /// The certificate that the reason is about, where it is about one of the chain.
+        /// The certificate that caused the failure, if it is one of the chain.
         var culprit: Certificate?
-        /// The moment that was asked about.
+        /// The date of the evaluation.
         let date: Date
-        /// Whether it is trusted only because somebody accepts what is wrong with it.
+        /// Whether the chain is trusted only because of an accepted exception.
         var isException = false
 
         /// The result in Apple's terms.
@@ -53,7 +54,7 @@ public final class SecTrust: NSObject, @unchecked Sendable {
     private struct State {
         var question: Question
         var answer: Answer?
-        /// Counts the changes of the question: an answer is kept only while the question is the one it was found for.
+        /// Counts the changes of the question. An answer is stored only if the question is unchanged.
         var generation = 0
     }
 
@@ -61,10 +62,10 @@ public final class SecTrust: NSObject, @unchecked Sendable {
 
     init(_ question: Question) { state = Lock(State(question: question)) }
 
-    /// What is asked.
+    /// The input of the evaluation.
     var question: Question { state.withLock { $0.question } }
 
-    /// Changes the question; the last answer is forgotten.
+    /// Changes the question and discards the last answer.
     func change(_ change: (inout Question) -> Void) {
         state.withLock { state in
             change(&state.question)
@@ -73,9 +74,9 @@ public final class SecTrust: NSObject, @unchecked Sendable {
         }
     }
 
-    /// The answer, found now if it was not before. Blocks for some milliseconds.
+    /// Returns the answer, evaluating if necessary. Blocks for some milliseconds.
     ///
-    /// - Throws: `OpenSSLError` where libcrypto fails; what reading the system's authorities throws.
+    /// - Throws: `OpenSSLError` if libcrypto fails; the errors of reading the system's authorities.
     func evaluate() throws -> Answer {
         let asked = state.withLock { $0 }
         if let known = asked.answer { return known }
@@ -90,21 +91,21 @@ public final class SecTrust: NSObject, @unchecked Sendable {
         }
         let found = answer
         return state.withLock { state in
-            // A change meanwhile makes this the answer to an old question: right for this call, and for no later one.
+            // The question has changed during the evaluation: the answer is right for this call only.
             guard state.generation == asked.generation else { return found }
-            // Another thread has been faster, and gave out the objects of its answer.
+            // Another thread was faster and has already returned the objects of its answer.
             if let known = state.answer { return known }
             state.answer = found
             return found
         }
     }
 
-    /// The last answer; `nil` where nobody asked since the last change.
+    /// The last answer; `nil` if there was no evaluation since the last change.
     var answer: Answer? { state.withLock { $0.answer } }
 }
 
 extension SecTrust.Question {
-    /// Builds and verifies the chain, for every policy.
+    /// Builds and verifies the chain for every policy.
     func answer() throws -> SecTrust.Answer {
         let date = date ?? Date()
         let believesSystem = believesSystem ?? (anchors == nil)
@@ -115,7 +116,8 @@ extension SecTrust.Question {
         var mayAskKeychain = true
         var chain: [Certificate] = []
         for policy in policies {
-            // Whom the keychain's owner trusts stands beside the system's authorities, for what they are trusted for.
+            // The keychain's trusted certificates are anchors beside the system's, for the purposes that they are
+            // trusted for.
             let anchors = given + (believesSystem ? KeychainTrust.anchors(for: policy.purpose) : [])
             func verify() throws -> CertificateChain.VerificationResult {
                 try CertificateChain.verify(
@@ -150,14 +152,14 @@ extension SecTrust.Question {
                 return answer(chain, errSecInvalidKeyUsageForPolicy, date)
             }
         }
-        // Last: what is wrong with the chain itself is the better reason.
+        // Checked last, because a failure of the chain itself is the better reason.
         if chain.count > 1, !own.contains(leaf), policies.contains(where: \.requiresRevocationAnswer) {
             return answer(chain, errSecIncompleteCertRevocationCheck, date)
         }
         return answer(chain, nil, date)
     }
 
-    /// An answer, with the caller's own objects in its chain.
+    /// Returns an answer whose chain consists of the caller's own objects where possible.
     private func answer(_ chain: [Certificate], _ failure: OSStatus?, _ date: Date) -> SecTrust.Answer {
         let known = certificates + (anchors ?? [])
         let objects = chain.map { one in known.first { $0.certificate == one } ?? SecCertificate(one) }
@@ -166,7 +168,7 @@ extension SecTrust.Question {
 }
 
 extension OSStatus {
-    /// Why a chain was not accepted.
+    /// The code for a failure of verification.
     fileprivate init(_ code: CertificateChain.FailureCode) {
         self =
             switch code {
@@ -188,7 +190,9 @@ extension OSStatus {
 extension SystemRoots {
     private static let loaded = Lock<[Certificate]?>(nil)
 
-    /// The system's authorities, read once for the process. - Throws: What reading the file throws.
+    /// Returns the system's authorities, read once for the process.
+    ///
+    /// - Throws: The errors of reading the file.
     static func shared() throws -> [Certificate] {
         if let known = loaded.withLock({ $0 }) { return known }
         let roots = try load()
@@ -197,11 +201,11 @@ extension SystemRoots {
     }
 }
 
-/// Trust in the certificates that the owner of the process's keychain trusts.
+/// Certificates in the process's keychain that matter for trust.
 enum KeychainTrust {
-    /// The anchors for a purpose, where the keychain is open or opens without asking anybody; else none.
+    /// Returns the anchors for a purpose; empty if the keychain cannot be opened without user interaction.
     ///
-    /// A question of trust has an answer without a keychain: what is wrong with it is no reason to refuse one.
+    /// Errors of the keychain are ignored: trust can be evaluated without one.
     static func anchors(for purpose: CertificateChain.Purpose) -> [Certificate] {
         guard let usage = CertificateUsage.known.first(where: { $0.purpose == purpose }),
             let anchors = try? currentKeychain().trustAnchorsIfUnlocked(for: usage)
@@ -209,12 +213,14 @@ enum KeychainTrust {
         return anchors.map(\.certificate)
     }
 
-    /// The authorities that the process may see, of which one may have issued a certificate; nobody believes them for
-    /// being there. None where the keychain cannot be opened without asking somebody.
+    /// Returns the visible authorities that may have issued a certificate. Being in the keychain does not make them
+    /// trusted.
+    ///
+    /// The result is empty if the keychain cannot be opened without user interaction.
     static func intermediates() -> [Certificate] {
         var request = ItemRequest(itemClass: .certificate)
         request.matchesAnySynchronizable = true
-        // Without a keychain, or with a damaged one, the question has the answer that it had before.
+        // Without a keychain, or with a damaged one, the evaluation proceeds without its certificates.
         guard let operations = try? ItemOperations.current(), let criteria = try? operations.criteria(request) else {
             return []
         }

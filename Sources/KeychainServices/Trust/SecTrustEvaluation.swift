@@ -2,18 +2,19 @@ public import Dispatch
 public import Foundation
 import OpenSSL
 
-// The older form of evaluation on a queue, the words about an evaluation, and what others send along; SecTrust.h.
+// The older form of evaluation on a queue, descriptions of results, and data that peers send; SecTrust.h.
 
-/// Takes the result of an evaluation.
+/// Receives the result of an evaluation.
 public typealias SecTrustCallback = @Sendable (SecTrust, SecTrustResultType) -> Void
 
-/// Evaluates on a queue, with the keychain of the call; the older form of `SecTrustEvaluateAsyncWithError`. Returns at
-/// once.
+/// Evaluates on a queue, with the keychain of the caller; the older form of `SecTrustEvaluateAsyncWithError`.
+///
+/// Returns at once.
 ///
 /// - Parameters:
 ///   - trust: The object to evaluate.
-///   - queue: Where it is evaluated and `result` is called; `nil` for the system's queue.
-///   - result: Takes the object and what `SecTrustEvaluate` gives.
+///   - queue: The queue for the evaluation and for `result`; `nil` for the system's queue.
+///   - result: Receives the object and the result of `SecTrustEvaluate`.
 /// - Returns: `errSecSuccess`.
 @discardableResult
 public func SecTrustEvaluateAsync(
@@ -29,12 +30,14 @@ public func SecTrustEvaluateAsync(
 
 /// The key of a certificate's name in `SecTrustCopyProperties`.
 @safe nonisolated(unsafe) public let kSecPropertyTypeTitle: CFString = "title"
-/// The key of what is wrong in `SecTrustCopyProperties`.
+/// The key of the failure in `SecTrustCopyProperties`.
 @safe nonisolated(unsafe) public let kSecPropertyTypeError: CFString = "error"
 
-/// What was found, in words: a dictionary for each certificate of the chain, leaf first, with `kSecPropertyTypeTitle`;
-/// in the leaf's `kSecPropertyTypeError` says what is wrong, with the leaf or with one above it. Evaluates where that
-/// was not done yet; `nil` where that fails.
+/// Describes the result of an evaluation; `nil` if the evaluation fails.
+///
+/// The array has a dictionary for each certificate of the chain, leaf first, with `kSecPropertyTypeTitle`. The leaf's
+/// also has `kSecPropertyTypeError` if the chain is not trusted, even if another certificate is the cause. Evaluates if
+/// necessary.
 ///
 /// - Parameter trust: The object to evaluate.
 @discardableResult
@@ -53,12 +56,12 @@ public func SecTrustCopyProperties(_ trust: SecTrust) -> CFArray? {
     return NSArray(array: properties)
 }
 
-/// Takes answers of an OCSP service. They are without effect: revocation is not checked.
+/// Accepts OCSP responses and ignores them: revocation is not checked.
 ///
 /// - Parameters:
 ///   - trust: The object to evaluate.
-///   - responseData: An answer or an array of answers; `nil` for none.
-/// - Returns: `errSecParam` for anything but data.
+///   - responseData: A response or an array of responses; `nil` for none.
+/// - Returns: `errSecSuccess`; `errSecParam` for anything but data.
 @discardableResult
 public func SecTrustSetOCSPResponse(_ trust: SecTrust, _ responseData: CFTypeRef?) -> OSStatus {
     switch responseData {
@@ -68,12 +71,12 @@ public func SecTrustSetOCSPResponse(_ trust: SecTrust, _ responseData: CFTypeRef
     }
 }
 
-/// Takes timestamps of certificate transparency. They are without effect: no log is asked for.
+/// Accepts timestamps of certificate transparency and ignores them: no log is required.
 ///
 /// - Parameters:
 ///   - trust: The object to evaluate.
 ///   - sctArray: Timestamps; `nil` for none.
-/// - Returns: `errSecParam` for anything but data.
+/// - Returns: `errSecSuccess`; `errSecParam` for anything but data.
 @discardableResult
 public func SecTrustSetSignedCertificateTimestamps(_ trust: SecTrust, _ sctArray: CFArray?) -> OSStatus {
     sctArray?.contains { !($0 is Data) } == true ? errSecParam : errSecSuccess

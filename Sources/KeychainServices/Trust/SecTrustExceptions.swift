@@ -1,15 +1,14 @@
 public import Foundation
 
-// Trust in spite of a failure, and evaluation on a queue; SecTrust.h.
+// Exceptions to trust failures, and evaluation on a queue; SecTrust.h.
 
-/// What is wrong with a certificate, in a form that `SecTrustSetExceptions` accepts; evaluates where that was not done
-/// yet.
+/// Returns the failures of an evaluation in a form that `SecTrustSetExceptions` accepts. Evaluates if necessary.
 ///
-/// It names the leaf, what the policies ask for, and all failures that there are: another certificate, another host and
-/// a failure that comes later it does not excuse. Of an expiry it names the certificate too.
+/// The exception names the leaf, the requirements of the policies, and all failures. It does not cover another
+/// certificate, another host, or a failure that occurs later. An expired certificate is named as well.
 ///
 /// - Parameter trust: The object to evaluate.
-/// - Returns: Bytes to be kept; `nil` where the evaluation fails.
+/// - Returns: Bytes to store; `nil` if the evaluation fails.
 @discardableResult
 public func SecTrustCopyExceptions(_ trust: SecTrust) -> CFData? {
     do {
@@ -19,11 +18,11 @@ public func SecTrustCopyExceptions(_ trust: SecTrust) -> CFData? {
     } catch { return nil }
 }
 
-/// Accepts what was wrong with a certificate once.
+/// Accepts the failures that an earlier evaluation found.
 ///
 /// - Parameters:
 ///   - trust: The object to evaluate.
-///   - exceptions: What `SecTrustCopyExceptions` gave; `nil` accepts nothing any more.
+///   - exceptions: The result of `SecTrustCopyExceptions`; `nil` removes the exceptions.
 /// - Returns: Whether the bytes are for this certificate; `false` for others, and for `nil`.
 @discardableResult
 public func SecTrustSetExceptions(_ trust: SecTrust, _ exceptions: CFData?) -> Bool {
@@ -38,14 +37,14 @@ public func SecTrustSetExceptions(_ trust: SecTrust, _ exceptions: CFData?) -> B
     return true
 }
 
-/// What is called with the object, whether its certificate is trusted, and the reason if it is not.
+/// Receives the object, whether its certificate is trusted, and the reason if it is not.
 public typealias SecTrustWithErrorCallback = @Sendable (SecTrust, Bool, CFError?) -> Void
 
-/// Evaluates on a queue, with the keychain of the call.
+/// Evaluates on a queue, with the keychain of the caller.
 ///
 /// - Parameters:
 ///   - trust: The object to evaluate.
-///   - queue: Where it is evaluated, and where `result` is called.
+///   - queue: The queue for the evaluation and for `result`.
 ///   - result: Called once.
 /// - Returns: `errSecSuccess`.
 @discardableResult

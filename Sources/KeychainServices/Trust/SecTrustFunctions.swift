@@ -3,15 +3,15 @@ import OpenSSL
 
 // Evaluation of trust; SecTrust.h. Nothing is fetched over a network, and revocation is not checked.
 
-/// Asks about certificates.
+/// Creates a trust object for certificates.
 ///
 /// - Parameters:
-///   - certificates: The certificate, or an array of it and the others that may be needed. Where an issuer is missing
-///     among them, the keychain's certificates in the access groups of the process are looked at too, unless somebody
-///     would have to be asked to open it.
+///   - certificates: The certificate, or an array of it and others that may be needed. If an issuer is missing, the
+///     keychain's certificates in the access groups of the process are considered too, if the keychain opens without
+///     user interaction.
 ///   - policies: A policy, an array of policies that must all be met, or `nil` for `SecPolicyCreateBasicX509()`.
-///   - trust: Takes the object to evaluate.
-/// - Returns: `errSecParam` where there is no certificate, or for an object of another class.
+///   - trust: Receives the object to evaluate.
+/// - Returns: `errSecSuccess`; `errSecParam` if there is no certificate, or for an object of another class.
 @discardableResult
 public func SecTrustCreateWithCertificates(
     _ certificates: CFTypeRef, _ policies: CFTypeRef?, _ trust: UnsafeMutablePointer<SecTrust?>
@@ -25,7 +25,7 @@ public func SecTrustCreateWithCertificates(
     return errSecSuccess
 }
 
-/// An object, or the objects of an array, if all are of a class.
+/// Returns an object, or the objects of an array; `nil` unless all are of the class.
 private func members<Member>(_ object: CFTypeRef) -> [Member]? {
     if let one = object as? Member { return [one] }
     guard let array = object as? NSArray else { return nil }
@@ -38,7 +38,7 @@ private func members<Member>(_ object: CFTypeRef) -> [Member]? {
 /// - Parameters:
 ///   - trust: The object to evaluate.
 ///   - policies: A policy or an array of policies.
-/// - Returns: `errSecParam` for an object of another class.
+/// - Returns: `errSecSuccess`; `errSecParam` for an object of another class, or without a policy.
 @discardableResult
 public func SecTrustSetPolicies(_ trust: SecTrust, _ policies: CFTypeRef) -> OSStatus {
     guard let policies: [SecPolicy] = members(policies), !policies.isEmpty else { return errSecParam }
@@ -46,11 +46,11 @@ public func SecTrustSetPolicies(_ trust: SecTrust, _ policies: CFTypeRef) -> OSS
     return errSecSuccess
 }
 
-/// The policies.
+/// Returns the policies.
 ///
 /// - Parameters:
 ///   - trust: The object to evaluate.
-///   - policies: Takes an array.
+///   - policies: Receives an array.
 /// - Returns: `errSecSuccess`.
 @discardableResult
 public func SecTrustCopyPolicies(_ trust: SecTrust, _ policies: UnsafeMutablePointer<CFArray?>) -> OSStatus {
@@ -58,13 +58,14 @@ public func SecTrustCopyPolicies(_ trust: SecTrust, _ policies: UnsafeMutablePoi
     return errSecSuccess
 }
 
-/// Says whom to believe, in place of the system's authorities unless `SecTrustSetAnchorCertificatesOnly` says otherwise
-/// afterwards.
+/// Replaces the system's authorities by other anchors.
+///
+/// A later call of `SecTrustSetAnchorCertificatesOnly` can add the system's authorities.
 ///
 /// - Parameters:
 ///   - trust: The object to evaluate.
-///   - anchorCertificates: Certificates; `nil` goes back to the system's authorities.
-/// - Returns: `errSecParam` for an object of another class.
+///   - anchorCertificates: Certificates; `nil` restores the system's authorities.
+/// - Returns: `errSecSuccess`; `errSecParam` for an object of another class.
 @discardableResult
 public func SecTrustSetAnchorCertificates(_ trust: SecTrust, _ anchorCertificates: CFArray?) -> OSStatus {
     var anchors: [SecCertificate]?
@@ -72,17 +73,17 @@ public func SecTrustSetAnchorCertificates(_ trust: SecTrust, _ anchorCertificate
         anchors = members(anchorCertificates)
         guard anchors != nil else { return errSecParam }
     }
-    // What was said of the system's authorities before goes: who names anchors last means these alone.
+    // Setting anchors resets an earlier choice about the system's authorities.
     let own = anchors
     trust.change { ($0.anchors, $0.believesSystem) = (own, nil) }
     return errSecSuccess
 }
 
-/// Says whether the system's authorities are not believed beside the anchors.
+/// Sets whether the anchors are trusted without the system's authorities.
 ///
 /// - Parameters:
 ///   - trust: The object to evaluate.
-///   - anchorCertificatesOnly: Whether the anchors alone are believed.
+///   - anchorCertificatesOnly: Whether only the anchors are trusted.
 /// - Returns: `errSecSuccess`.
 @discardableResult
 public func SecTrustSetAnchorCertificatesOnly(_ trust: SecTrust, _ anchorCertificatesOnly: Bool) -> OSStatus {
@@ -90,11 +91,11 @@ public func SecTrustSetAnchorCertificatesOnly(_ trust: SecTrust, _ anchorCertifi
     return errSecSuccess
 }
 
-/// The anchors that were set; `nil` where there are none.
+/// Returns the anchors that were set; `nil` if none were.
 ///
 /// - Parameters:
 ///   - trust: The object to evaluate.
-///   - anchors: Takes an array.
+///   - anchors: Receives an array.
 /// - Returns: `errSecSuccess`.
 @discardableResult
 public func SecTrustCopyCustomAnchorCertificates(
@@ -104,10 +105,10 @@ public func SecTrustCopyCustomAnchorCertificates(
     return errSecSuccess
 }
 
-/// The system's authorities. Blocks for reading a file at the first call.
+/// Returns the system's authorities. The first call blocks to read a file.
 ///
-/// - Parameter anchors: Takes an array.
-/// - Returns: `errSecTrustNotAvailable` where the system has none that can be read.
+/// - Parameter anchors: Receives an array.
+/// - Returns: `errSecSuccess`; `errSecTrustNotAvailable` if they cannot be read.
 @discardableResult
 public func SecTrustCopyAnchorCertificates(_ anchors: UnsafeMutablePointer<CFArray?>) -> OSStatus {
     do {
@@ -116,11 +117,11 @@ public func SecTrustCopyAnchorCertificates(_ anchors: UnsafeMutablePointer<CFArr
     } catch { return errSecTrustNotAvailable }
 }
 
-/// Says which moment is asked about.
+/// Sets the date to evaluate at.
 ///
 /// - Parameters:
 ///   - trust: The object to evaluate.
-///   - verifyDate: The moment.
+///   - verifyDate: The date.
 /// - Returns: `errSecSuccess`.
 @discardableResult
 public func SecTrustSetVerifyDate(_ trust: SecTrust, _ verifyDate: CFDate) -> OSStatus {
@@ -129,7 +130,7 @@ public func SecTrustSetVerifyDate(_ trust: SecTrust, _ verifyDate: CFDate) -> OS
     return errSecSuccess
 }
 
-/// The moment that is asked about; now, where nobody said.
+/// Returns the date to evaluate at; now, unless one was set.
 ///
 /// - Parameter trust: The object to evaluate.
 @discardableResult
@@ -137,7 +138,7 @@ public func SecTrustGetVerifyTime(_ trust: SecTrust) -> CFAbsoluteTime {
     (trust.question.date ?? Date()).timeIntervalSinceReferenceDate
 }
 
-/// Says whether certificates may be fetched. Kept, and without effect.
+/// Sets whether certificates may be fetched. The value is stored and has no effect.
 ///
 /// - Parameters:
 ///   - trust: The object to evaluate.
@@ -149,11 +150,11 @@ public func SecTrustSetNetworkFetchAllowed(_ trust: SecTrust, _ allowFetch: Bool
     return errSecSuccess
 }
 
-/// Whether certificates may be fetched.
+/// Returns whether certificates may be fetched.
 ///
 /// - Parameters:
 ///   - trust: The object to evaluate.
-///   - allowFetch: Takes the answer.
+///   - allowFetch: Receives the value.
 /// - Returns: `errSecSuccess`.
 @discardableResult
 public func SecTrustGetNetworkFetchAllowed(_ trust: SecTrust, _ allowFetch: UnsafeMutablePointer<Bool>) -> OSStatus {
@@ -161,16 +162,15 @@ public func SecTrustGetNetworkFetchAllowed(_ trust: SecTrust, _ allowFetch: Unsa
     return errSecSuccess
 }
 
-/// Evaluates. Blocks for some milliseconds; where an issuer is missing, for as long as it takes to read the keychain's
-/// certificates.
+/// Evaluates trust. Blocks for some milliseconds, and to read the keychain's certificates if an issuer is missing.
 ///
 /// - Parameters:
 ///   - trust: The object to evaluate.
-///   - error: Takes `nil` where the certificate is trusted, else the reason: `errSecCertificateExpired`,
-///     `errSecCertificateNotValidYet`, `errSecHostNameMismatch`, `errSecCreateChainFailed` where an issuer is missing,
-///     `errSecCertificateCannotOperate` where it is for something else, `errSecInvalidKeyUsageForPolicy` where its key
-///     is, `errSecIncompleteCertRevocationCheck` where a policy requires an answer about revocation, `errSecNotTrusted`
-///     for everything else.
+///   - error: Receives `nil` if the certificate is trusted, else the reason: `errSecCertificateExpired`,
+///     `errSecCertificateNotValidYet`, `errSecHostNameMismatch`, `errSecCreateChainFailed` if an issuer is missing,
+///     `errSecCertificateCannotOperate` if it has another purpose, `errSecInvalidKeyUsageForPolicy` if its key has
+///     other usages, `errSecIncompleteCertRevocationCheck` if a policy requires an answer about revocation, a code for
+///     a defect of the chain such as `errSecNoBasicConstraintsCA`, or `errSecNotTrusted`.
 /// - Returns: Whether the certificate is trusted.
 @discardableResult
 public func SecTrustEvaluateWithError(_ trust: SecTrust, _ error: UnsafeMutablePointer<CFError?>?) -> Bool {
@@ -186,13 +186,13 @@ public func SecTrustEvaluateWithError(_ trust: SecTrust, _ error: UnsafeMutableP
     return false
 }
 
-/// Evaluates; the older form of `SecTrustEvaluateWithError`.
+/// Evaluates trust; the older form of `SecTrustEvaluateWithError`.
 ///
 /// - Parameters:
 ///   - trust: The object to evaluate.
-///   - result: Takes `unspecified` for what is trusted, `proceed` where that is an exception's doing, else
-///     `recoverableTrustFailure`.
-/// - Returns: `errSecSuccess`, also for what is not trusted.
+///   - result: Receives `unspecified` for a trusted certificate, `proceed` if it is trusted because of an exception,
+///     else `recoverableTrustFailure`.
+/// - Returns: `errSecSuccess`, also for a certificate that is not trusted.
 @discardableResult
 public func SecTrustEvaluate(_ trust: SecTrust, _ result: UnsafeMutablePointer<SecTrustResultType>) -> OSStatus {
     do {
@@ -204,11 +204,11 @@ public func SecTrustEvaluate(_ trust: SecTrust, _ result: UnsafeMutablePointer<S
     }
 }
 
-/// What the last evaluation found; evaluates where nobody has since the last change, as Apple's does.
+/// Returns the result of the last evaluation. Evaluates if necessary, as Apple does.
 ///
 /// - Parameters:
 ///   - trust: The object to evaluate.
-///   - result: As for `SecTrustEvaluate`; `invalid` where the evaluation fails.
+///   - result: Receives the result that `SecTrustEvaluate` gives; `invalid` if the evaluation fails.
 /// - Returns: `errSecSuccess`.
 @discardableResult
 public func SecTrustGetTrustResult(_ trust: SecTrust, _ result: UnsafeMutablePointer<SecTrustResultType>) -> OSStatus {
@@ -216,10 +216,10 @@ public func SecTrustGetTrustResult(_ trust: SecTrust, _ result: UnsafeMutablePoi
     return errSecSuccess
 }
 
-/// The chain, leaf first, as far as it was found; evaluates where that was not done yet. `nil` where that fails.
+/// Returns the chain as far as it was found, leaf first; `nil` if the evaluation fails. Evaluates if necessary.
 ///
-/// Every call gives the same objects, which live as long as `trust` does and nothing is changed about it. Of the
-/// certificates that were given to it they are the caller's own.
+/// Every call returns the same objects, which live as long as `trust` exists unchanged. Certificates that the caller
+/// supplied are the caller's own objects.
 ///
 /// - Parameter trust: The object to evaluate.
 @discardableResult
@@ -227,7 +227,7 @@ public func SecTrustCopyCertificateChain(_ trust: SecTrust) -> CFArray? {
     do { return try trust.evaluate().chain as CFArray } catch { return nil }
 }
 
-/// How many certificates the chain has.
+/// Returns the number of certificates in the chain.
 ///
 /// - Parameter trust: The object to evaluate.
 @discardableResult
@@ -235,18 +235,18 @@ public func SecTrustGetCertificateCount(_ trust: SecTrust) -> CFIndex {
     SecTrustCopyCertificateChain(trust)?.count ?? 0
 }
 
-/// A certificate of the chain, the same object as in `SecTrustCopyCertificateChain`; `nil` outside of it.
+/// Returns a certificate of the chain, the same object as in `SecTrustCopyCertificateChain`; `nil` if out of range.
 ///
 /// - Parameters:
 ///   - trust: The object to evaluate.
-///   - ix: The place in the chain; the leaf is at 0.
+///   - ix: The index in the chain; the leaf has 0.
 @discardableResult
 public func SecTrustGetCertificateAtIndex(_ trust: SecTrust, _ ix: CFIndex) -> SecCertificate? {
     guard let chain = SecTrustCopyCertificateChain(trust), (0..<chain.count).contains(ix) else { return nil }
     return chain.object(at: ix) as? SecCertificate
 }
 
-/// The public key of the leaf, whether it is trusted or not.
+/// Returns the public key of the leaf, whether it is trusted or not.
 ///
 /// - Parameter trust: The object to evaluate.
 @discardableResult
@@ -260,8 +260,7 @@ public func SecTrustCopyKey(_ trust: SecTrust) -> SecKey? {
 @discardableResult
 public func SecTrustCopyPublicKey(_ trust: SecTrust) -> SecKey? { SecTrustCopyKey(trust) }
 
-/// What the last evaluation found: `kSecTrustEvaluationDate` and `kSecTrustResultValue`; evaluates where nobody has
-/// since the last change. `nil` where that fails.
+/// Returns `kSecTrustEvaluationDate` and `kSecTrustResultValue`; `nil` if the evaluation fails. Evaluates if necessary.
 ///
 /// - Parameter trust: The object to evaluate.
 @discardableResult
@@ -272,7 +271,7 @@ public func SecTrustCopyResult(_ trust: SecTrust) -> CFDictionary? {
     ] as CFDictionary
 }
 
-/// The number of `SecTrust`.
+/// Returns the type identifier of `SecTrust`.
 @discardableResult
 public func SecTrustGetTypeID() -> CFTypeID { SecTrust.typeID }
 

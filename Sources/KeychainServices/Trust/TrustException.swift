@@ -1,15 +1,15 @@
 import Foundation
 import OpenSSL
 
-/// Failures that somebody accepts of a certificate and what it is to be good for.
+/// Accepted failures of a certificate under a set of policies.
 struct TrustException: Sendable {
     /// SHA-256 of the leaf's DER.
     let leaf: Data
-    /// SHA-256 of what the policies ask for: who accepts a certificate for one host does not accept it for another.
+    /// SHA-256 of the policies' requirements: accepting a certificate for one host does not accept it for another.
     private let policies: Data
-    /// What is accepted.
+    /// The accepted failures.
     private let failures: [TrustFailure]
-    /// Whether it was kept by an earlier version, which had fewer codes and named no certificates.
+    /// Whether an earlier version stored it, with fewer codes and without certificates.
     private let isEarlier: Bool
 
     init(_ question: SecTrust.Question, failures: [TrustFailure]) {
@@ -18,7 +18,7 @@ struct TrustException: Sendable {
         isEarlier = false
     }
 
-    /// Reads what `encoded` gave; `nil` for other bytes.
+    /// Decodes `encoded`; `nil` for other bytes.
     init?(encoded: Data) {
         let bytes = [UInt8](encoded)
         guard bytes.count >= 64, bytes.count % 4 == 0 else { return nil }
@@ -45,23 +45,24 @@ struct TrustException: Sendable {
         isEarlier = !namesCertificates
     }
 
-    /// In place of the first code: that each code of a validity has the digest of its certificate behind it. Without
-    /// it the codes stand alone, as exceptions of earlier versions have them, which are kept for years.
+    /// A marker in place of the first code: each code about validity is followed by the digest of its certificate.
+    ///
+    /// Without it the codes stand alone, as in exceptions of earlier versions, which may be stored for years.
     private static let certificatesAreNamed = errSecSuccess
 
-    /// The two digests, and the failures; of numbers the first bytes first.
+    /// The two digests and the failures, with codes in big-endian order.
     var encoded: Data {
         func bytes(_ code: OSStatus) -> Data {
             Data((0..<4).map { UInt8(truncatingIfNeeded: UInt32(bitPattern: code) >> (24 - 8 * $0)) })
         }
         return failures.reduce(leaf + policies + bytes(Self.certificatesAreNamed)) { encoded, failure in
-            // Where nobody knows which certificate it is, it is none.
+            // An unknown certificate is encoded as 32 zero bytes.
             let isNamed = TrustFailure.isAboutValidity(failure.status)
             return encoded + bytes(failure.status) + (isNamed ? failure.certificate ?? Data(count: 32) : Data())
         }
     }
 
-    /// Whether a failure is accepted: where the exception names no certificate, of any of them.
+    /// Whether a failure is accepted. A failure without a certificate covers any certificate.
     func covers(_ failure: TrustFailure) -> Bool {
         func contains(_ failure: TrustFailure) -> Bool {
             failures.contains { $0 == failure || $0.status == failure.status && $0.certificate == nil }
@@ -71,15 +72,15 @@ struct TrustException: Sendable {
         return contains(TrustFailure(former, nil))
     }
 
-    /// What earlier versions called what has a code of its own by now: whoever accepted one of these accepted the leaf
-    /// itself, or each of the policy's names, then as now.
+    /// The codes that earlier versions used for failures that now have their own. The acceptance still covers these
+    /// failures.
     private static let formerCodes: [OSStatus: OSStatus] = [
         errSecNoBasicConstraintsCA: errSecNotTrusted, errSecPathLengthConstraintExceeded: errSecNotTrusted,
         errSecInvalidName: errSecNotTrusted, errSecUnknownCriticalExtensionFlag: errSecNotTrusted,
         errSecUnsupportedKeySize: errSecNotTrusted, errSecSMIMEEmailAddressesNotFound: errSecHostNameMismatch,
     ]
 
-    /// Whether it is for the same certificate and the same use.
+    /// Whether the exception is for the same certificate and policies.
     func isFor(_ question: SecTrust.Question) -> Bool {
         leaf == Self.digest(of: question.leaf) && policies == Self.digest(of: question.policies)
     }
@@ -89,7 +90,8 @@ struct TrustException: Sendable {
     private static func digest(of policies: [SecPolicy]) -> Data {
         let texts = policies.map { policy in
             let properties = policy.properties
-            // Of one name or none, and without a usage, what it always was: exceptions are kept for years.
+            // With one name or none, and without a usage, the encoding is unchanged: exceptions may be stored for
+            // years.
             let names = properties.names.isEmpty ? "\u{1}" : properties.names.joined(separator: "\u{1}")
             let usage = properties.keyUsage.isEmpty ? [] : [String(properties.keyUsage.rawValue)]
             return ([properties.identifier, names, String(properties.isClient)] + usage).joined(separator: "\0")

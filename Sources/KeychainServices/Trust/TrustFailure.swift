@@ -1,33 +1,33 @@
 import Foundation
 import OpenSSL
 
-/// One thing that is wrong with a chain.
+/// One failure of a chain.
 struct TrustFailure: Hashable, Sendable {
-    /// What is wrong.
+    /// The code of the failure.
     let status: OSStatus
-    /// SHA-256 of the DER of the certificate that is not valid at the moment; `nil` for every other failure.
+    /// SHA-256 of the DER of the certificate that is not valid at the date; `nil` for every other failure.
     let certificate: Data?
 
     init(_ status: OSStatus, _ certificate: Data?) { (self.status, self.certificate) = (status, certificate) }
 
-    /// The failure of an answer; `nil` where there is none.
+    /// The failure of an answer; `nil` if the chain is trusted.
     init?(_ answer: SecTrust.Answer) {
         guard let status = answer.failure else { return nil }
         self.init(status, Self.isAboutValidity(status) ? answer.culprit.map { Digest.sha256($0.der) } : nil)
     }
 
-    /// Whether a failure is one of a certificate's validity, of which a chain may have several.
+    /// Whether a failure is about the validity period, of which a chain may have several.
     static func isAboutValidity(_ status: OSStatus) -> Bool {
         status == errSecCertificateExpired || status == errSecCertificateNotValidYet
     }
 }
 
 extension SecTrust.Question {
-    /// All that is wrong, one after the other: each failure is looked past to see the next.
+    /// Returns all failures, found by suppressing each one and evaluating again.
     ///
     /// - Parameter first: The answer to this question.
-    /// - Returns: The failures, and whether it was possible to look past the last of them.
-    /// - Throws: As `answer()`.
+    /// - Returns: The failures, and whether the last of them could be suppressed.
+    /// - Throws: `OpenSSLError` if libcrypto fails; the errors of reading the system's authorities.
     func failures(beginningWith first: SecTrust.Answer) throws -> (all: [TrustFailure], isComplete: Bool) {
         var (question, answer) = (self, first)
         var found: [TrustFailure] = []
@@ -42,7 +42,7 @@ extension SecTrust.Question {
         return (found, true)
     }
 
-    /// The same question, but for what failed; `nil` for a failure that hides everything else.
+    /// Returns the question with a failure suppressed; `nil` for a failure that hides all others.
     private func lookingPast(_ failure: OSStatus, _ culprit: Certificate?) -> SecTrust.Question? {
         var question = self
         switch failure {
@@ -53,7 +53,7 @@ extension SecTrust.Question {
                 return SecPolicy(properties)
             }
         case errSecCertificateExpired, errSecCertificateNotValidYet:
-            // Of this certificate alone: others may not be valid either, and there need not be a moment when all are.
+            // For this certificate only: others may be invalid too, and there may be no date at which all are valid.
             guard let culprit else { return nil }
             question.undated.insert(culprit)
         case errSecCreateChainFailed, errSecNotTrusted, errSecNoBasicConstraintsCA, errSecPathLengthConstraintExceeded,

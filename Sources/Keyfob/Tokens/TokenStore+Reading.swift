@@ -60,13 +60,33 @@ extension TokenStore {
         // Before the lock: a login may have to wait for a person, and others would wait for that, too.
         try withSession(.read) { _ in }
         return try readingObjects {
-            do { return try withSession(.read) { try list(in: $0) } } catch let error as KeychainError
+            var listing: Listing
+            do { listing = try withSession(.read) { try list(in: $0) } } catch let error as KeychainError
                 where (error.cause as? PKCS11Error)?.function == .getAttributeValue
             {
-                // Not even a new session reads all of them. An object that cannot be read hides none of the others.
-                return try withSession(.read) { try list(in: $0, passingOverUnreadable: true) }
+                // A new session fails too. An object that cannot be read hides none of the others.
+                listing = try withSession(.read) { try list(in: $0, passingOverUnreadable: true) }
             }
+            listing.files = changeDetector?.snapshot()?.entries.count
+            return listing
         }
+    }
+
+    /// Looks at the files for what explains that objects could not be read. Reads none where all could.
+    private func compareWithFiles(_ listing: inout Listing) throws {
+        guard listing.isWhole, listing.unread > 0 else { return }
+        let damaged = try damagedObjects()
+        listing.damagedFiles = damaged.count
+        listing.emptyFiles = damaged.count { $0.isEmpty }
+        sight.noteRests(min(listing.hidden, damaged.count))
+    }
+
+    /// The object files of a token of ours that are not whole; of any other token none is known.
+    func damagedObjects() throws -> [SoftHSMDirectory.DamagedObject] {
+        guard let softHSM, let serial = uri.serial,
+            case .whole(let token) = try softHSM.awaitToken(serial: serial, label: label)
+        else { return [] }
+        return try softHSM.damagedObjects(of: token)
     }
 
     /// - Parameter passesOverUnreadable: Whether an object for which the token fails in any way counts as debris. Where

@@ -1,37 +1,37 @@
 import Keyfob
 import PKCS11
 
-/// What commands tell of a keychain by its configuration alone.
+/// Descriptions of a keychain that need only its configuration.
 extension KeychainConfiguration {
-    /// The token's name, by which documents call it everywhere.
+    /// The label of the token, or its URI if the URI cannot be parsed.
     var tokenLabel: String {
         // A URI that cannot be read is shown as it is.
         (try? PKCS11URI(token))?.token ?? shownTokenURI
     }
 
-    /// The token's URI without a PIN that somebody has written into the configuration.
+    /// The token's URI, without a PIN if the configuration has one in it.
     var shownTokenURI: String {
-        // As above.
+        // An invalid URI is shown without its attributes.
         guard PKCS11URI.seemsToHoldPIN(token) else { return token }
         return (try? PKCS11URI(token))?.description ?? "pkcs11:…"
     }
 
-    /// Whether it has a source of its PIN or passphrase that asks nobody.
+    /// Whether the PIN or passphrase comes from a source that does not ask.
     var opensUnasked: Bool { pinSource.map { !["prompt", "pinentry"].contains($0) } ?? false }
 
-    /// The source that it has of its PIN or passphrase, without what may be a secret in a command.
+    /// The source of the PIN or passphrase. Commands are abbreviated, because they may contain a secret.
     var pinSourceName: String? { pinSource.map { Self.shown(pinSource: $0) } }
 
     private static func shown(pinSource source: String) -> String {
         source.hasPrefix("cmd:") || source.hasPrefix("|") ? "cmd:…" : Visible.text(source)
     }
 
-    /// What a document about the making of a keychain says of it, whether it is made now or was there.
+    /// The members that describe a new or existing keychain in a document of `init` or `keychain create`.
     ///
     /// - Parameters:
-    ///   - isUnlocked: `nil` where it needs no unlocking.
-    ///   - suite: The wrap suite, which only the vault knows besides who has made the keychain; else `nil`.
-    ///   - recoveryFile: Where the recovery code was written just now.
+    ///   - isUnlocked: `nil` if the keychain needs no unlocking.
+    ///   - suite: The wrap suite, if known. After creation only the vault has it.
+    ///   - recoveryFile: The file that the recovery code was written to.
     func creationMembers(
         isDefault: Bool, isTokenNew: Bool, wantsLogin: Bool, isUnlocked: Bool?, suite: String? = nil,
         recoveryFile: String? = nil
@@ -42,9 +42,9 @@ extension KeychainConfiguration {
             protection: wantsLogin ? protection : nil, isUnlocked: isUnlocked)
     }
 
-    /// The same for a keychain that is not made yet: `nil` is what only its making can know.
+    /// The same members for a keychain that does not exist yet. Values that only its creation determines are `nil`.
     ///
-    /// - Parameter protection: `nil` for a token that wants no login.
+    /// - Parameter protection: `nil` for a token that needs no login.
     static func creationMembers(
         token: String, uri: String?, isDefault: Bool, isTokenNew: Bool, wrappingKey: String, suite: String? = nil,
         recoveryFile: String? = nil, pinSource: String?, protection: String?, isUnlocked: Bool? = nil
@@ -60,20 +60,20 @@ extension KeychainConfiguration {
         ]
     }
 
-    /// What comes from there.
+    /// What the source provides: the PIN or the passphrase.
     private var pinName: String { sealedPIN == nil ? "PIN" : "passphrase" }
 
-    /// What to know of a keychain that has a source which asks nobody, when it has been made.
+    /// The note for a new keychain that opens without asking, because of its source.
     var opennessBySource: String {
         "From now on the \(pinName) comes from \(pinSourceName ?? ""): whoever reads that opens the keychain."
     }
 
-    /// The same when it has been locked.
+    /// The note for a locked keychain that opens without asking, because of its source.
     var opennessThoughLocked: String {
         "Keychain \"\(name)\" opens without asking all the same: its \(pinName) comes from \(pinSourceName ?? "")."
     }
 
-    /// What to know of a keychain whose token wants no login.
+    /// The note for a keychain whose token needs no login.
     var opennessWithoutLogin: String {
         "Token \"\(Visible.text(tokenLabel))\" wants no login: whoever reaches it opens keychain \"\(name)\"."
     }

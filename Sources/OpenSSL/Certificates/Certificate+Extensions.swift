@@ -1,7 +1,7 @@
 public import Foundation
 import KeyfobPrimitives
 
-// A malformed extension reads as an absent one here; `verify` of a chain refuses the certificate.
+// A malformed extension counts as absent here; verifying a chain rejects the certificate.
 extension Certificate {
     /// The alternative names, in the certificate's order.
     public var subjectAlternativeNames: [GeneralName] {
@@ -18,7 +18,7 @@ extension Certificate {
         }
     }
 
-    /// The e-mail addresses, of the alternative names first, then of the subject, each once.
+    /// The e-mail addresses in the alternative names and then in the subject, without duplicates.
     public var emailAddresses: [String] {
         var found = subjectAlternativeNames.compactMap { name -> String? in
             guard case .email(let text) = name else { return nil }
@@ -44,18 +44,18 @@ extension Certificate {
         }
     }
 
-    /// What the key may be used for; `nil` without the extension, which allows everything.
+    /// The usages of the key; `nil` without the extension, which allows all.
     public var keyUsage: KeyUsage? {
         fields.value(.keyUsage, tag: DERTag.bitString) { try KeyUsage(element: $0) }
     }
 
-    /// The extended purposes; empty without the extension, which allows everything.
+    /// The extended purposes; empty without the extension, which allows all.
     public var extendedKeyUsage: [ExtendedKeyUsage] {
         guard fields.has(.extendedKeyUsage) else { return [] }
         let usages = fields.value(.extendedKeyUsage, tag: DERTag.sequence) { element in
             try element.children().map { ExtendedKeyUsage(rawValue: try $0.objectIdentifier().rawValue) }
         } ?? []
-        // Nothing, to everybody who asks, is every usage: what cannot be read must not become that.
+        // Callers treat an empty list as any usage, so an unreadable extension must not become empty.
         return usages.isEmpty ? [ExtendedKeyUsage(rawValue: "")] : usages
     }
 
@@ -66,16 +66,16 @@ extension Certificate {
         } ?? false
     }
 
-    /// How many authorities may stand below it; `nil` without a limit.
+    /// How many authorities may follow below it; `nil` for no limit.
     public var pathLength: Int? {
         fields.value(.basicConstraints, tag: DERTag.sequence) { element in
             try element.children().first { $0.tag == DERTag.integer }?.smallInteger()
         }
     }
 
-    /// The URLs at which the issuer's certificate can be fetched (RFC 5280 4.2.2.1).
+    /// The URLs of the issuer's certificate (RFC 5280 section 4.2.2.1).
     public var issuerLocations: [String] {
-        // 1.3.6.1.5.5.7.1.1, authority information access, and 1.3.6.1.5.5.7.48.2, where the issuer is.
+        // 1.3.6.1.5.5.7.1.1 is authority information access, 1.3.6.1.5.5.7.48.2 the location of the issuer.
         let entry = fields.extensions.first { $0.oid.elementsEqual([0x2B, 6, 1, 5, 5, 7, 1, 1]) }
         guard let entry else { return [] }
         do {
@@ -91,18 +91,18 @@ extension Certificate {
         }
     }
 
-    /// The object identifiers of all extensions that are critical.
+    /// The object identifiers of all critical extensions.
     public var criticalExtensions: [OID] {
         fields.extensions.filter(\.isCritical).compactMap { OID(content: $0.oid) }.sorted { $0.rawValue < $1.rawValue }
     }
 
-    /// What to call it, as Apple's SecCertificateCopySubjectSummary does; `nil` when there is nothing.
+    /// A display name, as Apple's SecCertificateCopySubjectSummary returns it; `nil` if there is none.
     ///
     /// The common names of the subject, the last one first, and descriptions behind them in parentheses. Without a
     /// common name the first e-mail address, else the first host name, else the units, the organisations, or whatever
     /// the subject has. Values that are empty or blank do not count.
     public var subjectSummary: String? {
-        // The most specific type that there is, and all values of it: from the end, for the last come first.
+        // Collects all values of the most specific type present, from the end because the last one comes first.
         let types = ["2.5.4.10", "2.5.4.11", "2.5.4.3"]
         var rank = -1
         var values: [String] = []

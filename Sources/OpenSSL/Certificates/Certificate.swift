@@ -2,27 +2,30 @@ import COpenSSL
 public import Foundation
 import KeyfobPrimitives
 
-/// An X.509 certificate (RFC 5280). Equal when the DER is equal.
+/// An X.509 certificate (RFC 5280).
 ///
-/// Immutable and safe to use from any thread. Copies share one parsed value. Reading the fields takes no libcrypto;
-/// its object is made once, when a signature, a host name or a chain is first checked. A certificate that libcrypto
-/// then refuses matches no host and has no issuer, and `verify` of a chain throws; `validate()` finds out beforehand.
+/// Two are equal if their DER is. Immutable and safe to use from any thread. Copies share one parsed value.
+///
+/// Reading the fields does not involve libcrypto. Its object is created on first use, when a signature, a host name or
+/// a chain is checked. A certificate that libcrypto then rejects matches no host and has no issuer, and verifying a
+/// chain with it throws. `validate()` checks that in advance.
 public struct Certificate: Sendable {
-    /// The largest certificate that is read, in bytes of DER.
+    /// The size limit for a certificate, in bytes of DER.
     public static let maximumSize = 1 << 20
-    /// The largest file that is read, in bytes.
+    /// The size limit for a file, in bytes.
     public static let maximumFileSize = 1 << 26
 
     let fields: CertificateFields
-    /// The X509, made when first needed.
+    /// The X509, created on first use.
     var handle: LazyPointer { fields.handle }
 
-    /// A certificate from its DER, which must be strict.
+    /// Decodes a certificate from strict DER.
     ///
-    /// Takes some microseconds, for lists of certificates from a token or a database: it checks the structure and the
-    /// form of the public key, but does not ask libcrypto. `load(_:)`, `all(inPEM:)`, `init(pem:)` and `PKCS12` do.
+    /// It takes some microseconds, for lists of certificates from a token or a database. It checks the structure and
+    /// the form of the public key without libcrypto. `load(_:)`, `all(inPEM:)`, `init(pem:)` and `PKCS12` also use
+    /// libcrypto.
     ///
-    /// - Throws: `KeyFileError`: `damaged` when it is cut off, has something after it, or is no certificate;
+    /// - Throws: `KeyFileError`: `damaged` if it is truncated, followed by other bytes, or not a certificate;
     ///   `tooLarge`.
     public init(der: Data) throws {
         guard der.count <= Self.maximumSize else { throw KeyFileError(.tooLarge, "a certificate is below 1 MiB") }
@@ -34,11 +37,11 @@ public struct Certificate: Sendable {
         }
     }
 
-    /// Checks now that libcrypto can read the certificate and, for RSA, EC and Ed25519, use its public key.
+    /// Checks that libcrypto can read the certificate and, for RSA, EC and Ed25519, use its public key.
     ///
-    /// Takes a fraction of a millisecond the first time.
+    /// The first call takes a fraction of a millisecond.
     ///
-    /// - Throws: `KeyFileError` (`damaged`) when it cannot.
+    /// - Throws: `KeyFileError` (`damaged`) if it cannot.
     public func validate() throws(KeyFileError) {
         do {
             _ = try handle.owner()
@@ -53,30 +56,30 @@ public struct Certificate: Sendable {
         try validate()
     }
 
-    /// The first certificate in a PEM file.
+    /// Reads the first certificate of a PEM file.
     ///
-    /// - Throws: `KeyFileError`: `notFound`, or as `all(inPEM:)`.
+    /// - Throws: `KeyFileError`: `notFound` if there is none, `damaged`, `unsupported`, `tooLarge`.
     public init(pem: Data) throws {
         guard let first = try Self.all(inPEM: pem).first else { throw KeyFileError(.notFound, "no CERTIFICATE block") }
         self = first
     }
 
-    /// The first certificate in PEM text.
+    /// Reads the first certificate in PEM text.
     ///
-    /// - Throws: As `init(pem:)`.
+    /// - Throws: `KeyFileError`: `notFound` if there is none, `damaged`, `unsupported`, `tooLarge`.
     public init(pem: String) throws { try self.init(pem: Data(pem.utf8)) }
 
-    /// All certificates of a PEM file, in its order. Other blocks, text around them and CR LF are passed over.
+    /// Reads all certificates of a PEM file, in order. Other blocks, text around them and CR LF are ignored.
     ///
-    /// Each is validated with libcrypto, which takes about 0.2 ms.
+    /// Each certificate is validated with libcrypto, which takes about 0.2 ms.
     ///
-    /// - Throws: `KeyFileError`: `damaged` when one of the blocks is broken; `unsupported` for OpenSSL's `TRUSTED
-    ///   CERTIFICATE`; `tooLarge` above 64 MiB.
+    /// - Throws: `KeyFileError`: `damaged` if a block is malformed; `unsupported` for OpenSSL's `TRUSTED CERTIFICATE`;
+    ///   `tooLarge` above 64 MiB.
     public static func all(inPEM data: Data) throws -> [Certificate] {
         guard data.count <= maximumFileSize else { throw KeyFileError(.tooLarge, "a certificate file is below 64 MiB") }
         let labels = ["CERTIFICATE", "X509 CERTIFICATE"]
         let blocks = PEM.blocks(in: data)
-        // It may say that nobody is to trust the certificate, and to pass over the block would be to lose it.
+        // The block may contain distrust settings, and skipping it would lose the certificate silently.
         guard !blocks.contains(where: { $0.label == "TRUSTED CERTIFICATE" }) else {
             throw KeyFileError(
                 .unsupported,
@@ -91,12 +94,11 @@ public struct Certificate: Sendable {
         }
     }
 
-    /// The certificates of a file in PEM (one or many) or DER (one).
+    /// Reads the certificates of a file in PEM (one or many) or DER (one).
     ///
-    /// Each is validated with libcrypto, which takes about 0.2 ms.
+    /// Each certificate is validated with libcrypto, which takes about 0.2 ms.
     ///
-    /// - Throws: `KeyFileError`: `notFound` when PEM holds none or the file is empty, or as `init(der:)` and
-    ///   `validate()`.
+    /// - Throws: `KeyFileError`: `notFound` if PEM has none or the file is empty, `damaged`, `unsupported`, `tooLarge`.
     public static func load(_ data: Data) throws -> [Certificate] {
         guard data.count <= maximumFileSize else { throw KeyFileError(.tooLarge, "a certificate file is below 64 MiB") }
         guard !data.isEmpty else { throw KeyFileError(.notFound, "the file is empty") }
@@ -111,7 +113,7 @@ public struct Certificate: Sendable {
         return [try single(data)]
     }
 
-    /// What a PEM file is, none of whose blocks is a certificate.
+    /// Describes a PEM file without a certificate block.
     private static func explanation(of labels: [String]) -> String {
         if labels.contains(where: { ["PKCS7", "CMS", "PKCS #7 SIGNED DATA"].contains($0) }) {
             return "it is a PKCS#7 bundle; take the certificates out of it: openssl pkcs7 -print_certs -in FILE"
@@ -119,14 +121,15 @@ public struct Certificate: Sendable {
         return KeyFileError.explanation(ofRequestAmong: labels) ?? "the file has no certificate"
     }
 
-    /// The certificate that a whole file is, in DER.
+    /// Decodes a file that is one certificate in DER.
     private static func single(_ data: Data) throws -> Certificate {
         do { return try Certificate(validating: data) } catch let error as KeyFileError where error.code == .damaged {
-            // A version comes first in a private key and in PKCS#12: whole as they are, they are only something else.
+            // A private key and PKCS#12 start with a version number. They are valid files of another kind, not damaged
+            // ones.
             guard let header = DERHeader(data.prefix(8)), header.total == data.count else { throw error }
             switch data.dropFirst(header.count).first {
             case DERTag.integer?: throw KeyFileError(.unsupported, "it is PKCS#12 or a private key, not a certificate")
-            // A content type comes first in PKCS#7.
+            // PKCS#7 starts with a content type.
             case DERTag.objectIdentifier?:
                 throw KeyFileError(
                     .unsupported,
@@ -141,31 +144,31 @@ public struct Certificate: Sendable {
     public var der: Data { fields.der }
     /// PEM with lines of 64 columns.
     public var pem: String { PublicText.pem(der, label: "CERTIFICATE") }
-    /// Whom the certificate is for.
+    /// The name of the certificate's holder.
     public var subject: DistinguishedName { fields.subject }
-    /// Who signed it.
+    /// The name of the issuer.
     public var issuer: DistinguishedName { fields.issuer }
-    /// 1, 2 or 3.
+    /// The version: 1, 2 or 3.
     public var version: Int { fields.version }
-    /// The content octets of the serial number's INTEGER, a leading zero included.
+    /// The content octets of the serial number's INTEGER, including a leading zero.
     public var serialNumber: Data { fields.serialNumber }
-    /// The serial number as a whole INTEGER, as `CKA_SERIAL_NUMBER` holds it.
+    /// The serial number as a complete INTEGER, the form of `CKA_SERIAL_NUMBER`.
     public var serialNumberDER: Data { fields.serialNumberDER }
-    /// The first moment at which it is valid.
+    /// The first moment at which the certificate is valid.
     public var notBefore: Date { fields.notBefore }
-    /// The last moment at which it is valid.
+    /// The last moment at which the certificate is valid.
     public var notAfter: Date { fields.notAfter }
-    /// The key it is about.
+    /// The certified key.
     public var publicKey: PublicKey { fields.publicKey }
 
-    /// Whether `date` is within the validity; says nothing about trust.
+    /// Whether `date` is within the validity period; trust is not checked.
     public func isValid(on date: Date) -> Bool {
-        // Compared as numbers: for dates one that is not a number is neither before nor after any other.
+        // Compared as numbers, because comparisons of a `Date` that is NaN are always false.
         let seconds = date.timeIntervalSinceReferenceDate
         return notBefore.timeIntervalSinceReferenceDate <= seconds && seconds <= notAfter.timeIntervalSinceReferenceDate
     }
 
-    /// OpenSSL's name of the signature algorithm, such as "ecdsa-with-SHA256"; the object identifier where none.
+    /// OpenSSL's name of the signature algorithm, such as "ecdsa-with-SHA256", or the object identifier.
     public var signatureAlgorithm: String {
         let number = unsafe OBJ_txt2nid(fields.signatureAlgorithm.rawValue)
         guard number != NID_undef, let name = unsafe OBJ_nid2ln(number) else {
@@ -181,7 +184,7 @@ public struct Certificate: Sendable {
 }
 
 extension Certificate: Hashable {
-    /// Equal DER.
+    /// Whether the DER is equal.
     public static func == (left: Certificate, right: Certificate) -> Bool { left.der == right.der }
     /// Hashes the DER.
     public func hash(into hasher: inout Hasher) { hasher.combine(der) }

@@ -2,20 +2,20 @@ import COpenSSL
 public import Foundation
 
 extension CertificateChain {
-    /// Verifies `leaf` up to one of `anchors` (X509_verify_cert(3), RFC 5280 6.1), without revocation, without network.
+    /// Verifies `leaf` up to one of `anchors` (X509_verify_cert(3), RFC 5280 section 6.1), without revocation checks
+    /// and network access.
     ///
-    /// An anchor need not be self-signed: what is given as an anchor is trusted, and a leaf that is one needs nothing
-    /// above it, whatever came along. Intermediates and anchors that libcrypto cannot read are passed over. Signatures
-    /// with MD5 or SHA-1 and RSA keys below 2048 bits are not accepted, and of a host the alternative names alone tell.
-    /// Of several issuers of one name those count that signed, in whatever order they are given.
+    /// Every anchor is trusted and need not be self-signed. A leaf that is an anchor needs no issuer. Intermediates and
+    /// anchors that libcrypto cannot read are ignored. Signatures with MD5 or SHA-1 and RSA keys below 2048 bits are
+    /// rejected. Only the alternative names are compared with a host. Among several issuers with the same name, those
+    /// whose keys made the signature are used; the order in which they are given does not matter.
     ///
     /// - Parameters:
-    ///   - acceptsAnyUsage: Whether a leaf for any usage (RFC 5280 4.2.1.12) is one for TLS and S/MIME, as Apple has
-    ///     it; OpenSSL and the programs that use it want the usage itself.
-    ///   - undated: Certificates that are accepted before and after their validity too. Of all others it counts, and
-    ///     where several issuers fit, one that is valid is still preferred.
-    /// - Throws: `OpenSSLError` when libcrypto itself fails or cannot read the leaf; a chain that is not
-    ///   accepted is a result, not an error.
+    ///   - acceptsAnyUsage: Whether a leaf for any usage (RFC 5280 section 4.2.1.12) is accepted for TLS and S/MIME, as
+    ///     Apple does. OpenSSL and programs that use it require the specific usage.
+    ///   - undated: Certificates that are accepted outside their validity period. A valid issuer is still preferred to
+    ///     them.
+    /// - Throws: `OpenSSLError` if libcrypto fails or cannot read the leaf. A rejected chain is a result, not an error.
     public static func verify(
         leaf: Certificate, intermediates: [Certificate], anchors: [Certificate], on date: Date = Date(),
         host: String? = nil, purpose: Purpose = .any, acceptsAnyUsage: Bool = false,
@@ -26,14 +26,14 @@ extension CertificateChain {
         if purpose == .codeSigning && !allowsCodeSigning(leaf) || isForAny && !keyIs(of: leaf, for: purpose) {
             return .rejected(Failure(code: .wrongPurpose, depth: 0, certificate: leaf))
         }
-        // libcrypto takes an empty name for "any name", and one with a dot in front for any name below it.
+        // libcrypto treats an empty name as any name, and a name with a leading dot as any name below it.
         let name = host.map(Certificate.asciiName(ofHost:))
         if let name, name.isEmpty || name.hasPrefix(".") || name.utf8.contains(0) {
             return .rejected(Failure(code: .hostMismatch, depth: 0, certificate: leaf))
         }
         let store = try unsafe check("X509_STORE_new", X509_STORE_new())
         defer { unsafe X509_STORE_free(store) }
-        // libcrypto walks up all that there is before it looks whether the leaf is believed by itself.
+        // libcrypto builds the whole chain before it checks whether the leaf itself is trusted.
         let isAnchor = anchors.contains(leaf)
         let trusted = isAnchor ? [leaf] : anchors
         let further = isAnchor ? [] : intermediates
@@ -43,7 +43,7 @@ extension CertificateChain {
             }
         }
         let untrusted = try unsafe check("OPENSSL_sk_new_null", OPENSSL_sk_new_null())
-        // The stack borrows: the certificates, which hold their handles, outlive it.
+        // The stack does not own the certificates; `further` keeps them alive.
         defer { unsafe OPENSSL_sk_free(untrusted) }
         for intermediate in further.compactMap(\.usableHandle) {
             try unsafe intermediate.withPointer {
@@ -64,7 +64,7 @@ extension CertificateChain {
             try check("X509_STORE_CTX_init", unsafe X509_STORE_CTX_init(verification, store, certificate, untrusted))
             let parameters = unsafe X509_STORE_CTX_get0_param(verification)
             unsafe X509_VERIFY_PARAM_set_time(parameters, seconds(date))
-            // 112 bits: no signature with MD5 or SHA-1 below the anchor, no RSA key of less than 2048 bits.
+            // Level 2 is 112 bits: below the anchor, no signature with MD5 or SHA-1 and no RSA key below 2048 bits.
             unsafe X509_VERIFY_PARAM_set_auth_level(parameters, 2)
             try check("X509_VERIFY_PARAM_set_flags", unsafe X509_VERIFY_PARAM_set_flags(
                 parameters, UInt(X509_V_FLAG_PARTIAL_CHAIN) | UInt(X509_V_FLAG_TRUSTED_FIRST)))
@@ -84,12 +84,12 @@ extension CertificateChain {
         }
     }
 
-    /// Runs the verification, in which `choice` tells the issuers; what it has as undated passes at any date.
+    /// Runs the verification with `choice` to select issuers. Its undated certificates pass at any date.
     ///
-    /// X509_V_FLAG_NO_CHECK_TIME would have the dates of all others pass too.
+    /// X509_V_FLAG_NO_CHECK_TIME would ignore the dates of all other certificates too.
     private static func verify(_ verification: OpaquePointer?, _ choice: IssuerChoice) throws -> Bool {
         try withExtendedLifetime(choice) {
-            // Place 0 is the application's (X509_STORE_CTX_set_app_data).
+            // Index 0 is reserved for the application (X509_STORE_CTX_set_app_data).
             try check("X509_STORE_CTX_set_ex_data", unsafe X509_STORE_CTX_set_ex_data(
                 verification, 0, Unmanaged.passUnretained(choice).toOpaque()))
             guard !choice.undated.isEmpty else { return unsafe X509_verify_cert(verification) == 1 }
@@ -106,19 +106,17 @@ extension CertificateChain {
         }
     }
 
-    /// Seconds since 1970, within the years 1 to 9999: a moment that no certificate can name is before or after all
-    /// that it can.
+    /// Returns the seconds since 1970, clamped to the years 1 to 9999, which no date in a certificate exceeds.
     private static func seconds(_ date: Date) -> Int {
         let (first, last) = (-62_135_596_800.0, 253_402_300_799.0)
         let seconds = date.timeIntervalSince1970
-        // What is no number is not above anything.
+        // NaN compares as not greater.
         return seconds > first ? Int(min(seconds, last)) : Int(first)
     }
 
-    /// The place of the first authority below the anchor whose usages leave out the purpose.
+    /// Returns the index of the first authority below the anchor whose extended key usages exclude the purpose.
     ///
-    /// Of the purposes that libcrypto looks at above the leaf, as those of TLS and S/MIME are, it has judged itself,
-    /// unless the leaf is one for any usage.
+    /// libcrypto itself checks the authorities for TLS and S/MIME, unless the leaf is for any usage.
     private static func authority(in chain: [Certificate], notFor purpose: Purpose, isForAny: Bool) -> Int? {
         let usage: ExtendedKeyUsage
         switch purpose {
@@ -135,7 +133,7 @@ extension CertificateChain {
         }
     }
 
-    /// Whether the key of a leaf may do what one of TLS or S/MIME does; one that says nothing may.
+    /// Whether the key usages of a leaf allow TLS or S/MIME; a leaf without the extension is allowed.
     private static func keyIs(of leaf: Certificate, for purpose: Purpose) -> Bool {
         guard let usage = leaf.keyUsage else { return true }
         let fitting: KeyUsage = switch purpose {
@@ -173,7 +171,7 @@ extension CertificateChain {
         }
     }
 
-    /// A certificate that was parsed before parses again; should it not, the failure stands without it.
+    /// Returns a copy of a certificate; `nil` if parsing it again fails, so that the failure is reported without it.
     private static func copy(_ certificate: OpaquePointer?) -> Certificate? {
         guard let certificate = unsafe certificate else { return nil }
         do {

@@ -1,7 +1,7 @@
 import COpenSSL
 import Foundation
 
-/// The fields of a certificate, parsed once and shared by all copies. No libcrypto: only `handle` asks it, when used.
+/// The fields of a certificate, parsed once and shared by all copies. Only `handle` uses libcrypto.
 final class CertificateFields: Sendable {
     let der: Data
     let version: Int
@@ -19,7 +19,7 @@ final class CertificateFields: Sendable {
 
     /// - Throws: `DERError`; `KeyFileError` for the public key, and for an end of the validity that is not a date.
     init(der: Data) throws {
-        // A slice would bring its indices and the whole file with it.
+        // A slice would keep its indices and the whole file alive.
         let der = Data(der)
         self.der = der
         handle = LazyPointer { () throws(OpenSSLError) in
@@ -88,9 +88,10 @@ final class CertificateFields: Sendable {
         extensions.contains { $0.oid.elementsEqual([0x55, 0x1D, type.rawValue]) }
     }
 
-    /// What `parse` makes of an extension's value; `nil` when it is absent or malformed.
+    /// Parses an extension's value; `nil` if it is absent or malformed.
     ///
-    /// RFC 5280 4.2: no extension twice. Of two the first counts, so that nothing can be shadowed from behind.
+    /// An extension must not occur twice (RFC 5280 section 4.2). If it does, the first counts, so that a later one
+    /// cannot replace it.
     func value<Result>(
         _ type: CertificateExtension.Number, tag: UInt8, _ parse: (DERElement) throws -> Result?
     ) -> Result? {
@@ -105,7 +106,7 @@ final class CertificateFields: Sendable {
     }
 }
 
-/// One extension of a certificate (RFC 5280 4.1), as slices of it.
+/// One extension of a certificate (RFC 5280 section 4.1), as slices of its DER.
 struct CertificateExtension: Sendable {
     /// The last arc of an extension below id-ce, 2.5.29.
     enum Number: UInt8 {

@@ -1,15 +1,15 @@
 public import Foundation
 
-/// A name in a certificate: the subject or the issuer (RFC 5280 4.1.2.4).
+/// The subject or issuer of a certificate (RFC 5280 section 4.1.2.4).
 public struct DistinguishedName: Hashable, Sendable, CustomStringConvertible {
-    /// One type and value.
+    /// A type and its value.
     public struct Attribute: Hashable, Sendable {
         /// The type, such as 2.5.4.3 for the common name.
         public let type: OID
-        /// The value as text; octets that are no string of a known kind are shown in hexadecimal after "#".
+        /// The value as text; values that are not strings of a known kind are in hexadecimal after "#".
         public let value: String
 
-        /// An attribute of a name that is to be made.
+        /// Creates an attribute of a new name.
         public init(type: OID, value: String) {
             self.type = type
             self.value = value
@@ -18,12 +18,12 @@ public struct DistinguishedName: Hashable, Sendable, CustomStringConvertible {
 
     /// The whole Name in DER.
     public let der: Data
-    /// The content octets, whose structure the initialiser has checked.
+    /// The content octets, whose structure `init` has checked.
     private let content: ArraySlice<UInt8>
 
-    /// Reads a Name.
+    /// Decodes a Name.
     ///
-    /// - Throws: `KeyFileError` (`damaged`) when it is not one.
+    /// - Throws: `KeyFileError` (`damaged`) for other bytes.
     public init(der: Data) throws {
         do {
             try self.init(element: DERReader.single([UInt8](der)[...], tag: DERTag.sequence))
@@ -48,9 +48,10 @@ public struct DistinguishedName: Hashable, Sendable, CustomStringConvertible {
         return names
     }
 
-    /// Apple's normalised form: the content octets of the Name, in which every PrintableString is upper-cased (ASCII),
-    /// trimmed, and has runs of blanks reduced to one. It is what `issr` and `subj` of a certificate item hold.
-    /// Computed at each call.
+    /// Apple's normalised form, as in the `issr` and `subj` attributes of a certificate item.
+    ///
+    /// These are the content octets of the Name. Every PrintableString is in upper case (ASCII), trimmed, and has
+    /// single spaces. Computed at each call.
     public var normalized: Data {
         var sets: [[UInt8]] = []
         walkChecked(set: { sets.append([]) }) { type, value in
@@ -63,12 +64,13 @@ public struct DistinguishedName: Hashable, Sendable, CustomStringConvertible {
         return result
     }
 
-    /// `normalized` as a whole Name, with its tag and length. Computed at each call.
+    /// `normalized` as a complete Name, with tag and length. Computed at each call.
     public var normalizedSequence: Data { Data(DERWriter.element(DERTag.sequence, normalized)) }
 
-    /// The content octets with every string as UTF8String, in small letters (ASCII), trimmed, and with runs of blanks
-    /// reduced to one: two names that have the same are one name, as far as RFC 5280 7.1 and libcrypto go, whatever
-    /// kinds of strings they are made of. Computed at each call.
+    /// The content octets with every string as UTF8String in lower case (ASCII), trimmed and with single spaces.
+    ///
+    /// Names with the same canonical form are the same name to RFC 5280 section 7.1 and libcrypto, regardless of their
+    /// string types. Computed at each call.
     public var canonical: Data {
         var result = Data()
         var pairs: [UInt8] = []
@@ -85,13 +87,13 @@ public struct DistinguishedName: Hashable, Sendable, CustomStringConvertible {
         return result
     }
 
-    /// `canonical` of a name of which `normalized` is kept; `nil` where it is not the content of a name.
+    /// Returns `canonical` for stored `normalized` content; `nil` for other bytes.
     package static func canonical(ofNormalized content: Data) -> Data? {
-        // What is no name fits none.
+        // Other bytes match no name.
         try? DistinguishedName(der: Data(DERWriter.element(DERTag.sequence, [UInt8](content)))).canonical
     }
 
-    /// Calls `set` at the start of each relative name and `attribute` with the type and value of each of its pairs.
+    /// Calls `set` at the start of each relative name and `attribute` for each of its pairs.
     private static func walk(
         _ content: ArraySlice<UInt8>, set: () -> Void,
         attribute: (_ type: DERElement, _ value: DERElement) throws(DERError) -> Void
@@ -125,7 +127,7 @@ public struct DistinguishedName: Hashable, Sendable, CustomStringConvertible {
     /// Whether there is no attribute at all.
     public var isEmpty: Bool { content.isEmpty }
 
-    /// The last, which is the most specific, common name.
+    /// The last common name, which is the most specific.
     public var commonName: String? { value("2.5.4.3") }
     /// The last organisation.
     public var organization: String? { value("2.5.4.10") }
@@ -136,7 +138,7 @@ public struct DistinguishedName: Hashable, Sendable, CustomStringConvertible {
     /// The last e-mail address (PKCS#9, deprecated in names).
     public var emailAddress: String? { value("1.2.840.113549.1.9.1") }
 
-    /// As RFC 4514 (RFC 2253) has it: most specific first, such as "CN=web,O=Example".
+    /// The form of RFC 4514 (RFC 2253), most specific attribute first, such as "CN=web,O=Example".
     public var description: String {
         relativeNames.reversed().map { relative in
             relative.map { "\(Self.shortNames[$0.type.rawValue] ?? $0.type.rawValue)=\(Self.escaped($0.value))" }
@@ -144,7 +146,7 @@ public struct DistinguishedName: Hashable, Sendable, CustomStringConvertible {
         }.joined(separator: ",")
     }
 
-    /// Equal DER.
+    /// Whether the DER is equal.
     public static func == (left: DistinguishedName, right: DistinguishedName) -> Bool { left.der == right.der }
     /// Hashes the DER.
     public func hash(into hasher: inout Hasher) { hasher.combine(der) }
@@ -182,7 +184,7 @@ public struct DistinguishedName: Hashable, Sendable, CustomStringConvertible {
         string(of: element) ?? "#" + element.whole.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
-    /// The text of an element that is a string; `nil` where it is something else.
+    /// Returns the text of a string element; `nil` for other elements.
     static func string(of element: DERElement) -> String? {
         let octets = element.content
         return switch element.tag {
@@ -198,7 +200,7 @@ public struct DistinguishedName: Hashable, Sendable, CustomStringConvertible {
     private static func escaped(_ value: String) -> String {
         var result = ""
         let scalars = value.unicodeScalars
-        // Counted once, for that goes through all of them: a peer's certificate may have a name of megabytes.
+        // Counted once, because counting is linear and a peer's certificate may have a name of megabytes.
         let last = scalars.count - 1
         for (index, scalar) in scalars.enumerated() {
             switch scalar {

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// One alternative name of a certificate (RFC 5280 4.2.1.6).
+/// One alternative name of a certificate (RFC 5280 section 4.2.1.6).
 public enum GeneralName: Hashable, Sendable, CustomStringConvertible {
     /// A host name, which may start with "*.".
     case dns(String)
@@ -23,7 +23,7 @@ public enum GeneralName: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Kind and value, as `openssl x509 -ext subjectAltName` prints them, such as "DNS:example.org".
+    /// The kind and value, as `openssl x509 -ext subjectAltName` prints them, such as "DNS:example.org".
     public var description: String {
         switch self {
         case .dns(let name): "DNS:\(name)"
@@ -34,13 +34,13 @@ public enum GeneralName: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// An address in text, of IPv6 in the form of RFC 5952, or `nil` for other kinds.
+    /// An address in text, IPv6 in the form of RFC 5952; `nil` for other kinds.
     public var ipText: String? {
         guard case .ip(let octets) = self else { return nil }
         var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
         let family = octets.count == 4 ? AF_INET : AF_INET6
         let isWritten = unsafe octets.withUnsafeBytes { octets in
-            // Of another length than these two it was made by hand, and would be read beyond its end.
+            // Callers can create a value of another length, and inet_ntop would read beyond its end.
             guard [4, 16].contains(octets.count) else { return false }
             return unsafe inet_ntop(family, octets.baseAddress, &text, socklen_t(text.count)) != nil
         }
@@ -57,21 +57,21 @@ public enum GeneralName: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// What a key may be used for (RFC 5280 4.2.1.3). Bit n of the extension is bit n here.
+/// The usages of a key (RFC 5280 section 4.2.1.3). Bit n of the extension is bit n here.
 public struct KeyUsage: OptionSet, Hashable, Sendable, CustomStringConvertible {
     /// Bit n stands for bit n of the BIT STRING.
     public let rawValue: UInt16
 
-    /// Usages by their bits.
+    /// Creates usages from bits.
     public init(rawValue: UInt16) { self.rawValue = rawValue }
 
     /// Signatures other than on certificates and revocation lists.
     public static let digitalSignature = KeyUsage(rawValue: 1 << 0)
-    /// Signatures that are meant to bind (nonRepudiation).
+    /// Signatures that commit the signer to the content (nonRepudiation).
     public static let contentCommitment = KeyUsage(rawValue: 1 << 1)
-    /// Encrypting keys.
+    /// Encryption of keys.
     public static let keyEncipherment = KeyUsage(rawValue: 1 << 2)
-    /// Encrypting data directly.
+    /// Direct encryption of data.
     public static let dataEncipherment = KeyUsage(rawValue: 1 << 3)
     /// Key agreement.
     public static let keyAgreement = KeyUsage(rawValue: 1 << 4)
@@ -79,9 +79,9 @@ public struct KeyUsage: OptionSet, Hashable, Sendable, CustomStringConvertible {
     public static let keyCertSign = KeyUsage(rawValue: 1 << 5)
     /// Signatures on revocation lists.
     public static let crlSign = KeyUsage(rawValue: 1 << 6)
-    /// With key agreement: only to encrypt.
+    /// With key agreement: encryption only.
     public static let encipherOnly = KeyUsage(rawValue: 1 << 7)
-    /// With key agreement: only to decrypt.
+    /// With key agreement: decryption only.
     public static let decipherOnly = KeyUsage(rawValue: 1 << 8)
 
     init(element: DERElement) throws(DERError) {
@@ -104,12 +104,12 @@ public struct KeyUsage: OptionSet, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// A purpose in the extended key usage extension (RFC 5280 4.2.1.12); unknown ones survive.
+/// A purpose in the extended key usage extension (RFC 5280 section 4.2.1.12); unknown purposes are preserved.
 public struct ExtendedKeyUsage: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     /// The object identifier in dotted form.
     public let rawValue: String
 
-    /// A purpose by its object identifier.
+    /// Creates a purpose from its object identifier.
     public init(rawValue: String) { self.rawValue = rawValue }
 
     /// TLS server.
@@ -122,7 +122,7 @@ public struct ExtendedKeyUsage: RawRepresentable, Hashable, Sendable, CustomStri
     public static let emailProtection = ExtendedKeyUsage(rawValue: "1.3.6.1.5.5.7.3.4")
     /// Time stamps.
     public static let timeStamping = ExtendedKeyUsage(rawValue: "1.3.6.1.5.5.7.3.8")
-    /// OCSP answers.
+    /// OCSP responses.
     public static let ocspSigning = ExtendedKeyUsage(rawValue: "1.3.6.1.5.5.7.3.9")
     /// Any purpose.
     public static let any = ExtendedKeyUsage(rawValue: "2.5.29.37.0")

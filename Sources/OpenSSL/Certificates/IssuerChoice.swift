@@ -1,24 +1,24 @@
 import COpenSSL
 import Foundation
 
-/// Which of several certificates of one name stands above another while libcrypto builds a chain.
+/// Selects the issuer among several certificates with the same name while libcrypto builds a chain.
 ///
-/// X509_verify_cert(3) looks at names and key identifiers to find an issuer, takes the first that is valid, and never
-/// comes back to it when its key turns out not to have made the signature, or when it leads to nobody trusted. Where
-/// more than one fits, those that signed are left to it here, and of these the ones that lead to an anchor. One that
-/// fits alone it gets in any case, so that a broken signature is reported as one.
+/// X509_verify_cert(3) finds an issuer by names and key identifiers and takes the first that is valid. It does not try
+/// another one if that issuer's key did not make the signature, or if its chain ends at no anchor. If several
+/// candidates fit, this class therefore offers only those that signed, and among them those that lead to an anchor. A
+/// single candidate is always offered, so that a bad signature is reported as such.
 ///
 /// Used by one thread, for one verification.
 final class IssuerChoice {
-    /// A certificate that libcrypto has been given.
+    /// A certificate that libcrypto was given.
     private struct Candidate {
         let certificate: Certificate
         let handle: OwnedPointer
-        /// Where the X509 is: libcrypto hands out the objects that it was given.
+        /// The address of the X509: libcrypto returns the objects it was given.
         let address: UInt
         let isAnchor: Bool
 
-        /// `nil` for one that libcrypto cannot read.
+        /// Returns `nil` for a certificate that libcrypto cannot read.
         init?(_ certificate: Certificate, isAnchor: Bool) {
             guard let handle = certificate.usableHandle else { return nil }
             self.certificate = certificate
@@ -28,7 +28,7 @@ final class IssuerChoice {
         }
     }
 
-    /// How good the way up from a certificate is, to the best of the anchors.
+    /// The best anchor that a certificate's chain leads to.
     private enum Reach: Int {
         case nobody, anchor, validAnchor
     }
@@ -38,13 +38,13 @@ final class IssuerChoice {
     private let leaf: Candidate?
     private let candidates: [Candidate]
     private let date: Date
-    /// The addresses of the issuers that libcrypto may take, by that of the certificate below.
+    /// The addresses of the issuers that libcrypto may use, by the address of the issued certificate.
     private var chosen: [UInt: Set<UInt>] = [:]
-    /// Bounds the signature checks, whose number could be the square of that of the certificates.
+    /// Limits the signature checks, whose number could be quadratic in the number of certificates.
     private var budget = 1000
     private lazy var reaches: [Certificate: Reach] = reachesOfAncestors()
 
-    /// A choice among the certificates that libcrypto is given, and no others.
+    /// Creates a choice among exactly the certificates that libcrypto is given.
     init(
         leaf: Certificate, intermediates: [Certificate], anchors: [Certificate], on date: Date,
         undated: Set<Certificate>
@@ -56,18 +56,18 @@ final class IssuerChoice {
         self.undated = undated
     }
 
-    /// Whether libcrypto may take one X509 for the issuer of another.
+    /// Whether libcrypto may use one X509 as the issuer of another.
     func allows(_ issuer: OpaquePointer?, above subject: OpaquePointer?) -> Bool {
         guard unsafe Self.fits(issuer, above: subject) else { return false }
         let above = UInt(bitPattern: issuer)
         let below = UInt(bitPattern: subject)
-        // Asked about one and the same, libcrypto wants to know whether the chain ends there.
+        // For a certificate and itself, libcrypto asks whether the chain ends there.
         return above == below || issuers(of: below)?.contains(above) ?? true
     }
 
-    /// Whether names, key identifiers and algorithms fit, which is what libcrypto asks by itself.
+    /// Whether names, key identifiers and algorithms match, which is libcrypto's own criterion.
     static func fits(_ issuer: OpaquePointer?, above subject: OpaquePointer?) -> Bool {
-        // X509_check_issued(3) looks at the key usage as well, but last, and to libcrypto that is a fault of its own.
+        // X509_check_issued(3) checks the key usage last, and libcrypto reports that as a separate failure.
         let result = unsafe X509_check_issued(issuer, subject)
         return [X509_V_OK, X509_V_ERR_KEYUSAGE_NO_CERTSIGN, X509_V_ERR_KEYUSAGE_NO_DIGITAL_SIGNATURE].contains(result)
     }
@@ -78,7 +78,7 @@ final class IssuerChoice {
         }
     }
 
-    /// The addresses of the issuers to take; `nil` for a certificate that nobody gave.
+    /// Returns the addresses of the allowed issuers; `nil` for a certificate that is not a candidate.
     private func issuers(of address: UInt) -> Set<UInt>? {
         if let known = chosen[address] { return known }
         let given = leaf?.address == address ? leaf : candidates.first { $0.address == address }
@@ -88,7 +88,7 @@ final class IssuerChoice {
         if fitting.count > 1 {
             let grades = fitting.map { grade($0, above: subject) }
             let highest = grades.max() ?? 0
-            // Without the answer of all, the choice is libcrypto's.
+            // If the budget runs out before all are checked, libcrypto chooses.
             if budget > 0 { best = zip(fitting, grades).filter { $0.1 == highest }.map { $0.0 } }
         }
         let addresses = Set(best.map(\.address))
@@ -96,7 +96,7 @@ final class IssuerChoice {
         return addresses
     }
 
-    /// What a signature counts: more than any way up.
+    /// The grade of a valid signature, which outranks any anchor.
     private static let signed = Reach.validAnchor.rawValue + 1
 
     private func grade(_ issuer: Candidate, above subject: Candidate) -> Int {
@@ -109,7 +109,7 @@ final class IssuerChoice {
         return subject.certificate.hasSignature(of: issuer.certificate)
     }
 
-    /// Whom the certificates that may stand above the leaf lead to, found from the anchors downwards.
+    /// Returns the best anchor for each possible ancestor of the leaf, computed from the anchors downwards.
     private func reachesOfAncestors() -> [Certificate: Reach] {
         let ancestors = ancestors()
         var found: [Certificate: Reach] = [:]
@@ -128,7 +128,7 @@ final class IssuerChoice {
         return found
     }
 
-    /// The candidates that names and key identifiers put above the leaf, at any height.
+    /// Returns the candidates that are ancestors of the leaf by names and key identifiers.
     private func ancestors() -> [Candidate] {
         var found: [Candidate] = []
         var addresses: Set<UInt> = []
@@ -138,7 +138,7 @@ final class IssuerChoice {
             for candidate in candidates where fits(candidate, above: subject) {
                 if addresses.insert(candidate.address).inserted { found.append(candidate) }
             }
-            // So many stand above no certificate that anybody has issued in earnest, and each is compared with each.
+            // Real certificates do not have so many ancestors, and the comparisons are quadratic.
             guard found.count <= Self.mostAncestors else {
                 budget = 0
                 return []

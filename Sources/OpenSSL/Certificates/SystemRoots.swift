@@ -4,9 +4,9 @@ import KeyfobPrimitives
 
 /// The authorities that the system trusts.
 public enum SystemRoots {
-    /// The places that are tried, in this order: where OpenSSL looks, then where distributions keep their bundle.
+    /// The paths that are tried in order: OpenSSL's default, then the bundles of common distributions.
     ///
-    /// `SSL_CERT_FILE` names another file, as it does for every program that uses OpenSSL.
+    /// As in every program that uses OpenSSL, `SSL_CERT_FILE` names another file.
     public static var candidates: [String] {
         var paths: [String] = []
         if let name = unsafe X509_get_default_cert_file_env(), let value = unsafe getenv(name) {
@@ -18,12 +18,13 @@ public enum SystemRoots {
         ]
     }
 
-    /// The certificates of the first of `candidates` that exists; those that cannot be read are passed over.
+    /// Returns the certificates of the first of `candidates` that exists, without those that cannot be read.
     ///
-    /// Blocks for reading some 200 KB, about 10 ms. Empty where the system has no bundle.
+    /// Blocks about 10 ms to read some 200 KB. The result is empty if the system has no bundle, or if the path is
+    /// `/dev/null`.
     ///
-    /// - Throws: `KeyFileError` with code `unsupported` where it is no regular file but `/dev/null`, which has none: who
-    ///   writes to a FIFO may never come. Else what reading the file throws.
+    /// - Throws: `KeyFileError` (`unsupported`) if it is not a regular file: reading a FIFO could block forever.
+    ///   Otherwise the errors of reading the file.
     public static func load() throws -> [Certificate] {
         guard let path = candidates.first(where: { FileManager.default.fileExists(atPath: $0) }) else { return [] }
         var status = stat()
@@ -36,7 +37,7 @@ public enum SystemRoots {
             guard block.label == "CERTIFICATE", let content = block.content else {
                 return nil
             }
-            // One broken entry must not make the others unknown.
+            // One malformed entry must not hide the others.
             return try? Certificate(der: content.copyData())
         }
     }

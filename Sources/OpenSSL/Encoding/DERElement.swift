@@ -1,10 +1,10 @@
-/// One element of DER (X.690): its tag, its content and the whole of it, as slices of the input.
+/// One DER element (X.690): its tag, its content and the whole element, as slices of the input.
 struct DERElement {
     let tag: UInt8
     let content: ArraySlice<UInt8>
     let whole: ArraySlice<UInt8>
 
-    /// The elements inside, of a constructed one.
+    /// Returns the elements inside a constructed element.
     func children() throws(DERError) -> [DERElement] {
         var reader = DERReader(content)
         var result: [DERElement] = []
@@ -12,19 +12,19 @@ struct DERElement {
         return result
     }
 
-    /// The octets of a BIT STRING that has no unused bits.
+    /// Returns the octets of a BIT STRING without unused bits.
     func bitStringOctets() throws(DERError) -> ArraySlice<UInt8> {
         guard tag == DERTag.bitString, content.first == 0 else { throw DERError() }
         return content.dropFirst()
     }
 
-    /// The value of an OBJECT IDENTIFIER.
+    /// Returns the value of an OBJECT IDENTIFIER.
     func objectIdentifier() throws(DERError) -> OID {
         guard tag == DERTag.objectIdentifier, let oid = OID(content: content) else { throw DERError() }
         return oid
     }
 
-    /// The value of an INTEGER that fits and is not negative.
+    /// Returns the value of an INTEGER that is not negative and has at most 7 bytes.
     func smallInteger() throws(DERError) -> Int {
         guard tag == DERTag.integer, !content.isEmpty, content.count <= 7, content[content.startIndex] < 0x80 else {
             throw DERError()

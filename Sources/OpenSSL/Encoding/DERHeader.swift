@@ -1,9 +1,9 @@
-/// Tag and length at the start of an element; the content need not be there.
+/// Tag and length at the start of an element. The content need not be present.
 package struct DERHeader {
     package let tag: UInt8
-    /// How many bytes tag and length take.
+    /// The number of bytes of tag and length.
     package let count: Int
-    /// How many bytes the whole element takes.
+    /// The number of bytes of the whole element.
     package let total: Int
 
     package init?(_ bytes: some Collection<UInt8>) {

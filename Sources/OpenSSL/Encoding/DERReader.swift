@@ -1,6 +1,6 @@
 import Foundation
 
-/// Reads elements one after another. Refuses what DER forbids: indefinite and over-long lengths.
+/// Reads consecutive elements. Rejects indefinite and overlong lengths, which DER forbids.
 struct DERReader {
     private var rest: ArraySlice<UInt8>
 
@@ -10,7 +10,7 @@ struct DERReader {
     var isAtEnd: Bool { rest.isEmpty }
     var nextTag: UInt8? { rest.first }
 
-    /// The next element.
+    /// Reads the next element.
     mutating func next() throws(DERError) -> DERElement {
         guard let header = DERHeader(rest), header.total <= rest.count else { throw DERError() }
         let whole = rest.prefix(header.total)
@@ -18,20 +18,20 @@ struct DERReader {
         return DERElement(tag: header.tag, content: whole.dropFirst(header.count), whole: whole)
     }
 
-    /// The next element, which has this tag.
+    /// Reads the next element, which must have this tag.
     mutating func next(_ tag: UInt8) throws(DERError) -> DERElement {
         let element = try next()
         guard element.tag == tag else { throw DERError() }
         return element
     }
 
-    /// The next element if it has this tag.
+    /// Reads the next element if it has this tag.
     mutating func nextIf(_ tag: UInt8) throws(DERError) -> DERElement? {
         guard nextTag == tag else { return nil }
         return try next()
     }
 
-    /// The one element that `bytes` are.
+    /// Returns the single element that `bytes` consist of.
     static func single(_ bytes: ArraySlice<UInt8>, tag: UInt8) throws(DERError) -> DERElement {
         var reader = DERReader(bytes)
         let element = try reader.next(tag)
@@ -40,5 +40,5 @@ struct DERReader {
     }
 }
 
-/// The bytes are not DER, or not of the expected shape. Callers turn it into an error of their own.
+/// The bytes are not DER, or not of the expected structure. Callers replace it by an error of their own.
 struct DERError: Error {}

@@ -74,8 +74,9 @@ private struct DecimalText {
 }
 
 extension DERWriter {
-    /// A moment as RFC 5280 4.1.2.5 wants it: UTCTime until 2049, GeneralizedTime before 1950 and after. Whole
-    /// seconds; what lies outside the years 0 to 9999 becomes the nearest moment inside.
+    /// Encodes a date according to RFC 5280 section 4.1.2.5: UTCTime from 1950 to 2049, otherwise GeneralizedTime.
+    ///
+    /// Fractions of a second are dropped. Dates outside the years 0 to 9999 are clamped to that range.
     static func time(_ date: Date) -> [UInt8] {
         let civil = CivilDate(secondsSince1970: date.timeIntervalSince1970)
         let isShort = (1950..<2050).contains(civil.year)

@@ -6,7 +6,7 @@ enum DERWriter {
         return result
     }
 
-    /// Tag and length of an element.
+    /// Returns the tag and length of an element.
     static func header(_ tag: UInt8, count: Int) -> [UInt8] {
         guard count >= 0x80 else { return [tag, UInt8(count)] }
         let octets = lengthOctets(count)
@@ -16,12 +16,12 @@ enum DERWriter {
     static func sequence(_ parts: [UInt8]...) -> [UInt8] { element(DERTag.sequence, parts.flatMap { $0 }) }
     static func sequence(of parts: [[UInt8]]) -> [UInt8] { element(DERTag.sequence, parts.flatMap { $0 }) }
 
-    /// A SET OF: its elements stand in the order of their encodings (X.690 11.6).
+    /// Returns a SET OF, with its elements sorted by their encodings (X.690 section 11.6).
     static func set(of parts: [[UInt8]]) -> [UInt8] {
         element(DERTag.set, parts.sorted { $0.lexicographicallyPrecedes($1) }.flatMap { $0 })
     }
 
-    /// An INTEGER from the big-endian octets of a number that is not negative.
+    /// Returns an INTEGER for the big-endian octets of a non-negative number.
     static func unsignedInteger(_ magnitude: some Collection<UInt8>) -> [UInt8] {
         var octets = Array(magnitude.drop { $0 == 0 })
         if octets.first.map({ $0 >= 0x80 }) ?? true { octets.insert(0, at: 0) }
@@ -30,7 +30,7 @@ enum DERWriter {
 
     static func bitString(_ octets: some Collection<UInt8>) -> [UInt8] { element(DERTag.bitString, [0] + octets) }
 
-    /// TRUE; DER leaves out what is FALSE where that is the default.
+    /// TRUE. DER omits a FALSE that is the default.
     static let trueValue: [UInt8] = [DERTag.boolean, 1, 0xFF]
 
     private static func lengthOctets(_ count: Int) -> [UInt8] {

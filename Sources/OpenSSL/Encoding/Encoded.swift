@@ -2,7 +2,7 @@ import COpenSSL
 import Foundation
 import KeyfobPrimitives
 
-/// What an `i2d` function allocates, moved into wiped memory.
+/// Moves the output of an `i2d` function into memory that is wiped.
 func encodedSecret(
     _ function: StaticString, _ encode: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>) -> Int32
 ) throws(OpenSSLError) -> SecretBytes {
@@ -15,14 +15,14 @@ func encodedSecret(
     }
 }
 
-/// What an `i2d` function allocates, for content that is public.
+/// Returns the output of an `i2d` function whose content is public.
 func encoded(
     _ function: StaticString, _ encode: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>) -> Int32
 ) throws(OpenSSLError) -> Data {
     try unsafe encodedSecret(function, encode).copyData()
 }
 
-/// What a `d2i` function makes of exactly these bytes; `nil` when it refuses them or leaves some over.
+/// Decodes exactly these bytes with a `d2i` function; `nil` if it rejects them or leaves some over.
 @unsafe func decoded(
     _ bytes: UnsafeRawBufferPointer, release: @escaping @Sendable (OpaquePointer) -> Void,
     _ decode: (UnsafeMutablePointer<UnsafePointer<UInt8>?>, Int) -> OpaquePointer?
@@ -38,9 +38,9 @@ func encoded(
 }
 
 extension SecretBytes {
-    /// Calls `body` with the bytes and a NUL after them.
+    /// Calls `body` with the bytes and a terminating NUL.
     ///
-    /// - Throws: `CryptoError` (`invalidInput`) when there is a NUL inside, which C would take for the end.
+    /// - Throws: `CryptoError` (`invalidInput`) if the bytes contain a NUL, which C would take for the end.
     func withCString<Result>(_ body: (UnsafePointer<CChar>) throws -> Result) throws -> Result {
         guard unsafe !withUnsafeBytes({ unsafe $0.contains(0) }) else {
             throw CryptoError(.invalidInput, "a passphrase here cannot hold a NUL byte")

@@ -3,19 +3,20 @@ public struct OID: RawRepresentable, Hashable, Sendable, CustomStringConvertible
     /// The dotted form.
     public let rawValue: String
 
-    /// An identifier by its dotted form, which is not checked.
+    /// Creates an identifier from its dotted form, which is not checked.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// From the content octets of the DER.
+    /// Decodes the content octets of the DER.
     init?(content: some Collection<UInt8>) {
         guard Self.isValid(content: content) else { return nil }
-        // Digits by hand: certificates are listed by the thousand, each with some twenty identifiers.
+        // Written without general number formatting, because certificates are listed by the thousand, each with some
+        // twenty identifiers.
         var text: [UInt8] = []
         text.reserveCapacity(32)
         var arc: UInt64 = 0
         var octets: [UInt8] = []
         for byte in content {
-            // Nearly every arc has room in a word; what has not, such as that of a UUID, is collected.
+            // Nearly every arc fits into a word. Larger ones, such as that of a UUID, are collected as octets.
             if arc >> 56 != 0 || !octets.isEmpty { octets.append(byte & 0x7F) }
             if octets.isEmpty { arc = arc << 7 | UInt64(byte & 0x7F) }
             guard byte & 0x80 == 0 else { continue }
@@ -42,7 +43,7 @@ public struct OID: RawRepresentable, Hashable, Sendable, CustomStringConvertible
         rawValue = String(decoding: text, as: UTF8.self)
     }
 
-    /// The decimal digits, last one first, of a number that goes on with groups of seven bits.
+    /// Returns the decimal digits, least significant first, of a number that is continued by groups of seven bits.
     private static func digits(_ number: UInt64, _ groups: [UInt8]) -> [UInt8] {
         var digits: [UInt8] = []
         var rest = number
@@ -65,7 +66,7 @@ public struct OID: RawRepresentable, Hashable, Sendable, CustomStringConvertible
         return digits
     }
 
-    /// What the first two arcs share: 80 goes to the first (X.690 8.19.4).
+    /// Subtracts 80 from the number that encodes the first two arcs, which leaves the second (X.690 section 8.19.4).
     private static func subtract80(from digits: inout [UInt8]) {
         var index = 1
         var borrow = 8
@@ -83,8 +84,7 @@ public struct OID: RawRepresentable, Hashable, Sendable, CustomStringConvertible
         text.append(0x30 + UInt8(number % 10))
     }
 
-    /// Whether these are the content octets of an object identifier: whole arcs, and few enough that they mean
-    /// something.
+    /// Whether these are the content octets of an object identifier: complete arcs, and at most 64 octets.
     static func isValid(content: some Collection<UInt8>) -> Bool {
         guard !content.isEmpty, content.count <= 64 else { return false }
         var isWhole = true
@@ -92,24 +92,25 @@ public struct OID: RawRepresentable, Hashable, Sendable, CustomStringConvertible
         return isWhole
     }
 
-    /// The DER, tag and length included; `nil` where the dotted form is none.
+    /// The DER with tag and length; `nil` if the dotted form is invalid.
     var der: [UInt8]? {
-        // What reads whole numbers takes a sign, too.
+        // Checked because parsing an integer would accept a sign.
         let arcs = rawValue.utf8.split(separator: 0x2E, omittingEmptySubsequences: false)
         guard arcs.count >= 2, arcs.allSatisfy({ !$0.isEmpty && $0.allSatisfy { (0x30...0x39).contains($0) } }),
             let first = UInt64(Substring(arcs[0])), let second = UInt64(Substring(arcs[1]))
         else { return nil }
-        // Below the first two arcs there are 40 each (X.660 A.2): a 41st would have the octets of another identifier.
+        // The first arcs 0 and 1 allow second arcs below 40 (X.660 section A.2). A larger one would be encoded like
+        // another identifier.
         guard first <= 2, second < (first == 2 ? 1 << 32 : 40) else { return nil }
         let rest = arcs.dropFirst(2).map { $0.map { $0 - 0x30 } }
         let content = ([String(first * 40 + second).utf8.map { $0 - 0x30 }] + rest).flatMap(Self.octets)
         return Self.isValid(content: content) ? DERWriter.element(DERTag.objectIdentifier, content) : nil
     }
 
-    /// The octets of an arc of these decimal digits: groups of seven bits.
+    /// Returns the octets of an arc, in groups of seven bits, for its decimal digits.
     private static func octets(_ digits: [UInt8]) -> [UInt8] {
         var octets: [UInt8] = []
-        // More digits than any identifier has room for.
+        // More digits than any valid identifier has.
         var number = digits.prefix(200).drop { $0 == 0 }
         repeat {
             var remainder = 0

@@ -1,23 +1,25 @@
 package import Foundation
 package import KeyfobPrimitives
 
-/// One block between BEGIN and END lines (RFC 7468), with the headers of RFC 1421 where it has some.
+/// One block between BEGIN and END lines (RFC 7468), with any headers of RFC 1421.
 package struct PEMBlock {
     package let label: String
     package let headers: [String]
-    /// The decoded content; `nil` when the base64 is broken, or the BEGIN or the END line is missing.
+    /// The decoded content; `nil` if the base64 is malformed or the BEGIN or END line is missing.
     package let content: SecretBytes?
-    /// Where it stands, with the lines that begin and end it: offsets from the start of what was read.
+    /// The offsets of the block in the input, including the BEGIN and END lines.
     package let range: Range<Int>
 }
 
-/// Reads and writes PEM. The content may be a private key, so it is decoded in place, straight into wiped memory: no
-/// other copy of the text or the bytes is made.
+/// Reads and writes PEM.
+///
+/// The content may be a private key. It is decoded in place into memory that is wiped, without another copy of the text
+/// or the bytes.
 package enum PEM {
-    /// The label of PKCS#12, which RFC 7468 has none for, with GnuTLS.
+    /// The label for PKCS#12 that GnuTLS uses; RFC 7468 defines none.
     package static let pkcs12Label = "PKCS12"
 
-    /// All blocks in the order of the file. Text around them and CR at line ends are ignored.
+    /// Returns all blocks in the order of the file. Text around them and CR at line ends are ignored.
     package static func blocks(in data: Data) -> [PEMBlock] {
         unsafe data.withUnsafeBytes { unsafe blocks(in: $0) }
     }
@@ -28,7 +30,7 @@ package enum PEM {
         var first = 0
         var headers: [String] = []
         var body: [Range<Int>] = []
-        // Editors of other systems put a byte order mark before the first line, which would then be no BEGIN line.
+        // Some editors write a byte order mark before the first line, which would hide the BEGIN line.
         var position = unsafe bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
         while position < bytes.count {
             let start = position
@@ -49,7 +51,7 @@ package enum PEM {
                 let content = label == name ? unsafe decode(body, of: bytes) : nil
                 if let open = label { close(open, content, at: label == name ? range.upperBound : start) }
                 if label != name {
-                    // Its BEGIN line is damaged: to pass over the block would be to lose it.
+                    // The BEGIN line is damaged; skipping the block would lose it silently.
                     (first, headers) = (start, [])
                     close(name, nil, at: range.upperBound)
                 }
@@ -72,7 +74,7 @@ package enum PEM {
 
     private static func isLineEnd(_ byte: UInt8) -> Bool { byte == 0x0A || byte == 0x0D }
 
-    /// A block with lines of 64 columns.
+    /// Returns a block with lines of 64 columns.
     static func encode(_ content: SecretBytes, label: String) -> SecretBytes {
         let begin = [UInt8]("-----BEGIN \(label)-----\n".utf8)
         let end = [UInt8]("-----END \(label)-----\n".utf8)
@@ -115,7 +117,7 @@ package enum PEM {
     }()
 
     private static func marker(_ word: String, in line: Slice<UnsafeRawBufferPointer>) -> String? {
-        // No line of base64 has a hyphen: what is copied into a string here is not the key.
+        // A base64 line contains no hyphen, so key material is never copied into a string here.
         guard unsafe line.count < 200, unsafe line.contains(0x2D) else { return nil }
         let text = unsafe String(decoding: line, as: UTF8.self).trimmingCharacters(in: .whitespaces)
         let start = "-----\(word) "

@@ -1,34 +1,34 @@
-/// A cryptographic operation was refused before or by the algorithm, not by a broken library.
+/// A cryptographic operation was refused because of its input, not because libcrypto failed.
 public struct CryptoError: Error, Sendable, CustomStringConvertible {
-    /// Why; an open set.
+    /// The reason; an open set.
     public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
         /// The name of the code.
         public let rawValue: String
 
-        /// A code by name.
+        /// Creates a code from its name.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// The tag or integrity check does not fit the data: wrong key, or the data was changed.
+        /// The tag or integrity check does not match: the key is wrong or the data was modified.
         public static let authenticationFailed = Code(rawValue: "authenticationFailed")
-        /// The key has a length the algorithm does not take.
+        /// The algorithm does not take a key of this length.
         public static let invalidKeyLength = Code(rawValue: "invalidKeyLength")
-        /// The nonce has a length the algorithm does not take.
+        /// The algorithm does not take a nonce of this length.
         public static let invalidNonceLength = Code(rawValue: "invalidNonceLength")
-        /// An input has a length or value the algorithm does not take.
+        /// The algorithm does not take an input of this length or value.
         public static let invalidInput = Code(rawValue: "invalidInput")
-        /// The operation does not exist for this kind of key.
+        /// The operation does not exist for this type of key.
         public static let unsupportedKey = Code(rawValue: "unsupportedKey")
 
         /// The name.
         public var description: String { rawValue }
     }
 
-    /// Why it was refused.
+    /// The reason.
     public let code: Code
-    /// What was expected, in words; never a value.
+    /// The expected input, in words; never contains a value.
     public let detail: String
 
-    /// An error with a code and a sentence.
+    /// Creates an error from a code and a sentence.
     init(_ code: Code, _ detail: String) {
         self.code = code
         self.detail = detail

@@ -1,38 +1,38 @@
 /// A file or blob with keys or certificates could not be read.
 public struct KeyFileError: Error, Sendable, CustomStringConvertible {
-    /// Why; an open set.
+    /// The reason; an open set.
     public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
         /// The name of the code.
         public let rawValue: String
 
-        /// A code by name.
+        /// Creates a code from its name.
         public init(rawValue: String) { self.rawValue = rawValue }
 
         /// The key is encrypted and no passphrase was given.
         public static let passphraseRequired = Code(rawValue: "passphraseRequired")
-        /// The passphrase does not open the key, or the ciphertext was changed: these formats cannot tell.
+        /// The passphrase is wrong, or the ciphertext was modified. These formats cannot distinguish the two.
         public static let wrongPassphrase = Code(rawValue: "wrongPassphrase")
-        /// The encoding is broken or cut off.
+        /// The encoding is malformed or truncated.
         public static let damaged = Code(rawValue: "damaged")
-        /// The encoding is sound but holds something this library does not read.
+        /// The encoding is valid, but its content is not supported.
         public static let unsupported = Code(rawValue: "unsupported")
-        /// The file is PEM and holds nothing of the expected kind, or it is empty.
+        /// The file is PEM without a block of the expected kind, or it is empty.
         public static let notFound = Code(rawValue: "notFound")
-        /// The file is larger than anything of its kind.
+        /// The file exceeds the size limit.
         public static let tooLarge = Code(rawValue: "tooLarge")
 
         /// The name.
         public var description: String { rawValue }
     }
 
-    /// Why it could not be read.
+    /// The reason.
     public let code: Code
-    /// What was found, in words; never content.
+    /// A description of the problem; never contains file content.
     public let detail: String
-    /// What libcrypto said, where it said something.
+    /// The error of libcrypto, if there is one.
     public let cause: OpenSSLError?
 
-    /// An error with a code and a sentence.
+    /// Creates an error from a code and a sentence.
     init(_ code: Code, _ detail: String, cause: OpenSSLError? = nil) {
         self.code = code
         self.detail = detail
@@ -44,7 +44,7 @@ public struct KeyFileError: Error, Sendable, CustomStringConvertible {
         cause.map { "\(code): \(detail) (\($0))" } ?? "\(code): \(detail)"
     }
 
-    /// A file that is neither: another one than was meant, and not damaged.
+    /// The file is neither PEM nor DER: probably another file than intended, not a damaged one.
     static let foreign = KeyFileError(.unsupported, "it is neither PEM nor DER")
 
     /// An EC key with parameters in place of the name of a curve (RFC 3279 2.3.5), which equal those of no known one.
@@ -53,14 +53,13 @@ public struct KeyFileError: Error, Sendable, CustomStringConvertible {
         "its curve is written out (explicit parameters) and is not recognised; where it is a named curve: "
             + "openssl ec -in FILE -param_enc named_curve -out COPY")
 
-    /// What a PEM file with blocks of these labels is, where somebody expected something else in it than a certificate
-    /// request; `nil` where it has none.
+    /// Explains a PEM file that has a certificate request instead of the expected content; `nil` if it has none.
     static func explanation(ofRequestAmong labels: [String]) -> String? {
         guard labels.contains(where: { $0.hasSuffix("CERTIFICATE REQUEST") }) else { return nil }
         return "it is a certificate request, from which an authority has yet to make a certificate"
     }
 
-    /// Throws `damaged` when DER that should fill `data` is cut off or is followed by something.
+    /// Throws `damaged` if the DER that should fill `data` is truncated or followed by other bytes.
     static func checkLength(of bytes: some Collection<UInt8>, count: Int) throws(KeyFileError) {
         guard let header = DERHeader(bytes) else { throw KeyFileError(.damaged, "it is not DER") }
         if header.total > count { throw KeyFileError(.damaged, "it ends after \(count) of \(header.total) bytes") }

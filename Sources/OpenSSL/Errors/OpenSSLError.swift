@@ -1,17 +1,17 @@
 import COpenSSL
 
-/// A libcrypto function failed; holds everything its thread's error stack held.
+/// A failure of a libcrypto function, with the entries of the thread's error stack.
 ///
-/// The texts are OpenSSL's fixed reason strings. The free-form data that OpenSSL may attach to an entry is
-/// dropped: it can hold input.
+/// The texts are OpenSSL's fixed reason strings. The free-form data of an entry is dropped, because it may contain
+/// input.
 public struct OpenSSLError: Error, Sendable, CustomStringConvertible {
     /// One entry of the error stack (ERR_get_error(3)).
     public struct Entry: Sendable, Hashable {
-        /// The part of OpenSSL that reported it, such as "asn1 encoding routines".
+        /// The OpenSSL library that reported the error, such as "asn1 encoding routines".
         public let library: String
         /// The fixed text of the reason, such as "wrong tag".
         public let reason: String
-        /// The packed number that `openssl errstr` explains.
+        /// The packed error code, which `openssl errstr` explains.
         public let code: UInt
 
         /// The number of the library within `code` (ERR_GET_LIB(3)).
@@ -22,16 +22,16 @@ public struct OpenSSLError: Error, Sendable, CustomStringConvertible {
 
     /// The C function that failed.
     public let function: String
-    /// The drained stack, oldest entry first. May be empty: some functions fail without a word.
+    /// The entries, oldest first. It may be empty: some functions fail without an entry.
     public let stack: [Entry]
 
-    /// Takes the whole error stack of the calling thread, which is empty afterwards.
+    /// Creates an error from the calling thread's error stack, and clears the stack.
     init(draining function: StaticString) {
         self.function = function.description
         self.stack = Self.drain()
     }
 
-    /// Function, reasons and codes on one line.
+    /// The function, reasons and codes on one line.
     public var description: String {
         guard !stack.isEmpty else { return "\(function) failed" }
         let reasons = stack.map { "\($0.reason) (\($0.library), 0x\(String($0.code, radix: 16)))" }
@@ -60,12 +60,12 @@ public struct OpenSSLError: Error, Sendable, CustomStringConvertible {
     }
 }
 
-/// Throws unless `result` is positive: what nearly every libcrypto function returns on success.
+/// Throws unless `result` is positive, the success value of nearly every libcrypto function.
 func check(_ function: StaticString, _ result: Int32) throws(OpenSSLError) {
     guard result > 0 else { throw OpenSSLError(draining: function) }
 }
 
-/// The pointer, or the error that left it null.
+/// Returns the pointer, or throws the error stack if it is null.
 @unsafe func check(_ function: StaticString, _ pointer: OpaquePointer?) throws(OpenSSLError) -> OpaquePointer {
     guard let pointer = unsafe pointer else { throw OpenSSLError(draining: function) }
     return unsafe pointer

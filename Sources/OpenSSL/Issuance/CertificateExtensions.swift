@@ -1,44 +1,44 @@
 public import Foundation
 
-/// Whether a certificate is an authority's, and how many authorities may stand below it (RFC 5280 4.2.1.9).
+/// Whether a certificate is an authority's, and how many authorities may follow below it (RFC 5280 section 4.2.1.9).
 public struct BasicConstraints: Hashable, Sendable {
     /// Whether it may sign certificates.
     public var isAuthority: Bool
-    /// How many authorities may stand below; `nil` without a limit.
+    /// How many authorities may follow below; `nil` for no limit.
     public var pathLength: Int?
 
-    /// Constraints of an authority, or of what is none.
+    /// Creates the constraints of an authority or of an end entity.
     public init(isAuthority: Bool, pathLength: Int? = nil) {
         self.isAuthority = isAuthority
         self.pathLength = pathLength
     }
 }
 
-/// The extensions that somebody who asks for a certificate has a say in.
+/// The extensions that a certificate request may contain.
 ///
-/// Key identifiers are not among them: the issuer computes them, but for a subject key identifier among ``others``.
+/// The issuer computes the key identifiers, except for a subject key identifier in ``others``.
 public struct CertificateExtensions: Hashable, Sendable {
-    /// Whom the certificate is for. Critical where the subject is empty.
+    /// The names that the certificate is for. Critical if the subject is empty.
     public var subjectAlternativeNames: [GeneralName] = []
-    /// What the key may be used for; `nil` leaves the extension out. Critical.
+    /// The usages of the key; `nil` omits the extension. Critical.
     public var keyUsage: KeyUsage?
-    /// The extended purposes; empty leaves the extension out. Critical where it is time-stamping alone.
+    /// The extended purposes; empty omits the extension. Critical if time-stamping is the only one.
     public var extendedKeyUsage: [ExtendedKeyUsage] = []
-    /// Whether it is an authority; `nil` leaves the extension out. Critical.
+    /// Whether it is an authority; `nil` omits the extension. Critical.
     public var basicConstraints: BasicConstraints?
-    /// Any others, written as they are.
+    /// Other extensions, written unchanged.
     public var others: [Other] = []
 
-    /// An extension by its identifier.
+    /// An extension with its identifier.
     public struct Other: Hashable, Sendable {
         /// The object identifier.
         public var type: OID
-        /// Whether who does not know it must refuse the certificate.
+        /// Whether a verifier that does not know it must reject the certificate.
         public var isCritical: Bool
         /// The DER inside the OCTET STRING.
         public var value: Data
 
-        /// An extension by its identifier.
+        /// Creates an extension.
         public init(type: OID, isCritical: Bool, value: Data) {
             self.type = type
             self.isCritical = isCritical
@@ -46,11 +46,10 @@ public struct CertificateExtensions: Hashable, Sendable {
         }
     }
 
-    /// No extension at all.
+    /// Creates an empty set of extensions.
     public init() {}
 
-    /// Those of a certificate that is no authority's: names, purposes, and the usages that its kind of key needs in
-    /// TLS.
+    /// Returns the extensions of an end entity: names, purposes, and the key usages that TLS needs for its type of key.
     public static func endEntity(
         _ names: [GeneralName], _ purposes: [ExtendedKeyUsage], key: KeyAlgorithm
     ) -> CertificateExtensions {
@@ -59,12 +58,12 @@ public struct CertificateExtensions: Hashable, Sendable {
         extensions.extendedKeyUsage = purposes
         extensions.basicConstraints = BasicConstraints(isAuthority: false)
         extensions.keyUsage = .digitalSignature
-        // The key exchanges of TLS 1.2 that have RSA encrypt. Who stamps times may do nothing but sign.
+        // TLS 1.2 key exchanges with RSA encrypt. A time-stamping key may only sign.
         if case .rsa = key, purposes != [.timeStamping] { extensions.keyUsage = [.digitalSignature, .keyEncipherment] }
         return extensions
     }
 
-    /// Those of an authority.
+    /// Returns the extensions of an authority.
     public static func authority(pathLength: Int? = nil) -> CertificateExtensions {
         var extensions = CertificateExtensions()
         extensions.basicConstraints = BasicConstraints(isAuthority: true, pathLength: pathLength)
@@ -78,9 +77,9 @@ extension CertificateExtensions {
         OID(rawValue: "2.5.29.\(number.rawValue)")
     }
 
-    /// The Extension elements, in the order of the properties.
+    /// Returns the Extension elements in the order of the properties.
     ///
-    /// - Throws: `CryptoError` (`invalidInput`) for a name, identifier or path length that cannot be written.
+    /// - Throws: `CryptoError` (`invalidInput`) for a name, identifier or path length that cannot be encoded.
     func encodedElements(isSubjectEmpty: Bool) throws -> [[UInt8]] {
         var elements: [[UInt8]] = []
         func add(_ type: OID, isCritical: Bool, _ value: [UInt8]) throws {
@@ -109,7 +108,7 @@ extension CertificateExtensions {
                 }
                 return der
             }
-            // RFC 3161 2.3: a key that stamps times does nothing else, and who does not know that must refuse it.
+            // RFC 3161 section 2.3: a time-stamping key has no other purpose, and the extension must be critical.
             let isCritical = extendedKeyUsage == [.timeStamping]
             try add(Self.identifier(.extendedKeyUsage), isCritical: isCritical, DERWriter.sequence(of: purposes))
         }
@@ -121,9 +120,9 @@ extension CertificateExtensions {
         return elements
     }
 
-    /// What a request asks for.
+    /// Reads the extensions of a request.
     ///
-    /// - Throws: `DERError` for an extension that has not the form of its kind.
+    /// - Throws: `DERError` for a malformed extension.
     init(_ entries: [CertificateExtension]) throws {
         for entry in entries {
             let kind = entry.oid.elementsEqual([0x55, 0x1D, entry.oid.last ?? 0])
@@ -150,16 +149,17 @@ extension CertificateExtensions {
 }
 
 extension Certificate {
-    /// The extensions of this certificate that its next version should ask for: names, usages and constraints.
+    /// The extensions that a renewal of this certificate should request: names, usages and constraints.
     ///
-    /// What only an issuer decides, such as policies and places of revocation lists, is left out. An authority keeps
-    /// its name constraints, and its key identifier, by which the certificates that it has issued find it.
+    /// Extensions that only an issuer decides, such as policies and the locations of revocation lists, are left out. An
+    /// authority keeps its name constraints and its key identifier, by which the certificates it has issued refer to
+    /// it.
     public var renewableExtensions: CertificateExtensions {
         var extensions = CertificateExtensions()
         extensions.subjectAlternativeNames = subjectAlternativeNames
         extensions.keyUsage = keyUsage
         extensions.extendedKeyUsage = extendedKeyUsage
-        // One that is no authority may state a length all the same, which nobody may write (RFC 5280 4.2.1.9).
+        // An end entity may have a path length that must not be written again (RFC 5280 section 4.2.1.9).
         extensions.basicConstraints = BasicConstraints(isAuthority: isCA, pathLength: isCA ? pathLength : nil)
         guard isCA else { return extensions }
         extensions.others = fields.extensions.compactMap { entry in
@@ -173,8 +173,8 @@ extension Certificate {
 }
 
 extension OID {
-    /// The subject key identifier (RFC 5280 4.2.1.2).
+    /// The subject key identifier (RFC 5280 section 4.2.1.2).
     public static let subjectKeyIdentifier = OID(rawValue: "2.5.29.14")
-    /// What an authority may issue for (RFC 5280 4.2.1.10).
+    /// The name constraints of an authority (RFC 5280 section 4.2.1.10).
     public static let nameConstraints = OID(rawValue: "2.5.29.30")
 }

@@ -2,24 +2,24 @@ import COpenSSL
 public import Foundation
 import KeyfobPrimitives
 
-/// A certification request, PKCS#10 (RFC 2986). Equal when the DER is equal.
+/// A certification request, PKCS#10 (RFC 2986).
 ///
-/// Immutable and safe to use from any thread. ``UnsignedRequest`` makes one.
+/// Two are equal if their DER is. Immutable and safe to use from any thread. ``UnsignedRequest`` creates one.
 public struct CertificationRequest: Hashable, Sendable {
     /// The whole request in DER.
     public let der: Data
-    /// Whom the certificate shall be for.
+    /// The subject of the requested certificate.
     public let subject: DistinguishedName
-    /// The key it shall be about.
+    /// The key to be certified.
     public let publicKey: PublicKey
-    /// The extensions that are asked for (extensionRequest, RFC 2985 5.4.2).
+    /// The requested extensions (extensionRequest, RFC 2985 section 5.4.2).
     public let extensions: CertificateExtensions
-    /// What was signed: the CertificationRequestInfo in DER, the same however often it is signed.
+    /// The signed part: the CertificationRequestInfo in DER, which does not depend on the signature.
     package let toBeSigned: Data
 
-    /// A request from its DER.
+    /// Decodes a request from DER.
     ///
-    /// - Throws: `KeyFileError`: `damaged` when it is cut off, has something after it or is no request; `tooLarge`.
+    /// - Throws: `KeyFileError`: `damaged` if it is truncated, followed by other bytes or not a request; `tooLarge`.
     public init(der: Data) throws {
         guard der.count <= Certificate.maximumSize else { throw KeyFileError(.tooLarge, "a request is below 1 MiB") }
         try KeyFileError.checkLength(of: der.prefix(8), count: der.count)
@@ -52,9 +52,9 @@ public struct CertificationRequest: Hashable, Sendable {
         return CertificateExtensions()
     }
 
-    /// A request from a file in PEM or DER.
+    /// Reads a request from a file in PEM or DER.
     ///
-    /// - Throws: `KeyFileError`: `notFound` when PEM holds none, or as `init(der:)`.
+    /// - Throws: `KeyFileError`: `notFound` if PEM has no request, `damaged`, `tooLarge`.
     public static func load(_ data: Data) throws -> CertificationRequest {
         guard data.count <= Certificate.maximumSize else { throw KeyFileError(.tooLarge, "a request is below 1 MiB") }
         let blocks = PEM.blocks(in: data)
@@ -70,7 +70,7 @@ public struct CertificationRequest: Hashable, Sendable {
     /// PEM with lines of 64 columns.
     public var pem: String { PublicText.pem(der, label: "CERTIFICATE REQUEST") }
 
-    /// Whether the request was signed with the key it is about (X509_REQ_verify(3)).
+    /// Whether the signature was made with the key in the request (X509_REQ_verify(3)).
     public var hasValidSignature: Bool {
         let owner = unsafe der.withUnsafeBytes { bytes in
             unsafe decoded(bytes, release: { unsafe X509_REQ_free($0) }) { unsafe d2i_X509_REQ(nil, $0, $1) }
@@ -82,13 +82,13 @@ public struct CertificationRequest: Hashable, Sendable {
         }
     }
 
-    /// Equal DER.
+    /// Whether the DER is equal.
     public static func == (left: CertificationRequest, right: CertificationRequest) -> Bool { left.der == right.der }
     /// Hashes the DER.
     public func hash(into hasher: inout Hasher) { hasher.combine(der) }
 }
 
-/// A request before it is signed, for keys that this process does not have.
+/// A request before it is signed, for keys that are outside this process.
 ///
 /// ```swift
 /// let request = try UnsignedRequest(subject: name, publicKey: key.publicKey, extensions: wishes)
@@ -99,11 +99,11 @@ public struct UnsignedRequest: Sendable {
 
     private let body: ToBeSigned
 
-    /// A request for a key.
+    /// Creates a request for a key.
     ///
-    /// - Parameter scheme: How it is signed; without one, `SignatureScheme.preferred(for:)`.
-    /// - Throws: `CryptoError`: `invalidInput` for names and extensions that cannot be written, `unsupportedKey`
-    ///   where the scheme is not one for the key.
+    /// - Parameter scheme: The signature scheme; the default is `SignatureScheme.preferred(for:)`.
+    /// - Throws: `CryptoError`: `invalidInput` for names and extensions that cannot be encoded, `unsupportedKey` if the
+    ///   scheme does not fit the key.
     public init(
         subject: DistinguishedName, publicKey: PublicKey, extensions: CertificateExtensions,
         scheme: SignatureScheme? = nil
@@ -124,18 +124,23 @@ public struct UnsignedRequest: Sendable {
 
     /// The DER to be signed: a CertificationRequestInfo.
     public var toBeSigned: [UInt8] { body.bytes }
-    /// How it is to be signed.
+    /// The signature scheme.
     public var scheme: SignatureScheme { body.scheme }
 
-    /// The request with its signature.
+    /// Returns the signed request.
     ///
     /// - Parameter sign: Signs bytes with a scheme, in the form that X.509 uses; called once, on the caller's thread.
-    /// - Throws: What `sign` throws; `CryptoError` (`authenticationFailed`) where the signature is not the key's.
+    /// - Throws: The errors of `sign`; `CryptoError` (`authenticationFailed`) if the signature is not valid for the
+    ///   key.
     public func signed(by sign: ([UInt8], SignatureScheme) throws -> [UInt8]) throws -> CertificationRequest {
         try CertificationRequest(der: body.completed(sign(body.bytes, body.scheme)))
     }
 
-    /// The request with its signature, by somebody who takes time. - Throws: As the blocking form.
+    /// Returns the signed request, with an asynchronous signer.
+    ///
+    /// - Parameter sign: Signs bytes with a scheme, in the form that X.509 uses; called once.
+    /// - Throws: The errors of `sign`; `CryptoError` (`authenticationFailed`) if the signature is not valid for the
+    ///   key.
     public func signed(
         by sign: ([UInt8], SignatureScheme) async throws -> [UInt8]
     ) async throws -> CertificationRequest {

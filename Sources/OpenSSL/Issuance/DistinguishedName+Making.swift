@@ -1,14 +1,15 @@
 import Foundation
 
-/// Names that are to be written into requests and certificates.
+/// Creation of names for requests and certificates.
 extension DistinguishedName {
-    /// A name of relative names in the order of the DER, the most specific one last, each mostly of one attribute.
+    /// Creates a name from relative names in the order of the DER, with the most specific one last.
     ///
-    /// Values are written as UTF8String; country, serial number and qualifier as PrintableString, e-mail addresses and
-    /// domain components as IA5String, as RFC 5280 appendix A asks for.
+    /// Most relative names have one attribute. Values are encoded as UTF8String, except as RFC 5280 appendix A
+    /// requires: country, serial number and qualifier as PrintableString, e-mail addresses and domain components as
+    /// IA5String.
     ///
     /// - Throws: `CryptoError` (`invalidInput`) for a value that is empty, too long for its type (RFC 5280 appendix
-    ///   A.1) or has characters that its type cannot hold, and for a type that is no object identifier.
+    ///   A.1) or has characters that its type cannot hold, and for a type that is not an object identifier.
     public init(relativeNames: [[Attribute]]) throws {
         let sets = try relativeNames.map { attributes in
             guard !attributes.isEmpty else { throw CryptoError(.invalidInput, "a relative name needs an attribute") }
@@ -17,25 +18,28 @@ extension DistinguishedName {
         try self.init(der: Data(DERWriter.sequence(of: sets)))
     }
 
-    /// The name without any attribute, for certificates that say in their alternative names whom they are for.
+    /// The name without attributes, for certificates that have only alternative names.
     public static var empty: DistinguishedName { get throws { try DistinguishedName(relativeNames: []) } }
 
-    /// A name of one common name.
+    /// Creates a name with one common name.
     ///
-    /// - Throws: As `init(relativeNames:)`; a common name has at most 64 characters.
+    /// - Throws: `CryptoError` (`invalidInput`) if it is empty or has more than 64 characters.
     public init(commonName: String) throws {
         try self.init(relativeNames: [[Attribute(type: OID(rawValue: "2.5.4.3"), value: commonName)]])
     }
 
-    /// A name from text: RFC 4514, such as `CN=web,O=Example`, most specific first; or as `openssl req -subj` takes
-    /// it, such as `/O=Example/CN=web`, most specific last.
+    /// Parses a name from text.
     ///
-    /// Types are the usual short names, in any case, or object identifiers. A backslash takes the next character as it
-    /// is, or two hexadecimal digits for a byte of UTF-8. In the first form it stands before a special character or two
-    /// digits and nothing else, and has to before `"`, `+`, `,`, `;`, `<` and `>`, unless the value is in quotation
-    /// marks (RFC 2253 4); and a value may be the DER of a string in hexadecimal after `#`.
+    /// The text has the form of RFC 4514, such as `CN=web,O=Example`, with the most specific attribute first; or the
+    /// form of `openssl req -subj`, such as `/O=Example/CN=web`, with the most specific one last.
     ///
-    /// - Throws: `CryptoError` (`invalidInput`) for text of another form, and as `init(relativeNames:)`.
+    /// Types are the usual short names, in any case, or object identifiers. A backslash escapes the next character, or
+    /// two hexadecimal digits for a byte of UTF-8. In the first form it may only precede a special character or two
+    /// digits. It is required before `"`, `+`, `,`, `;`, `<` and `>`, unless the value is in quotation marks (RFC 2253
+    /// section 4). A value in that form may also be `#` and the DER of a string in hexadecimal.
+    ///
+    /// - Throws: `CryptoError` (`invalidInput`) for text of another form, and for types and values that cannot be
+    ///   encoded.
     public init(parsing text: String) throws {
         let isSlashed = text.hasPrefix("/")
         let body = isSlashed ? text.dropFirst() : text[...]
@@ -82,7 +86,7 @@ extension DistinguishedName {
         return DERWriter.sequence(type, DERWriter.element(tag, octets))
     }
 
-    /// The characters of a PrintableString (X.680 41.4).
+    /// Whether an octet is a character of a PrintableString (X.680 section 41.4).
     private static func isPrintable(_ octet: UInt8) -> Bool {
         switch octet {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
@@ -101,23 +105,23 @@ extension DistinguishedName {
         return OID(rawValue: wanted)
     }
 
-    /// Names of types that are read and not written.
+    /// Names of types that are accepted but not written.
     private static let furtherNames = [
         "e": "1.2.840.113549.1.9.1", "surname": "2.5.4.4", "givenname": "2.5.4.42", "businesscategory": "2.5.4.15",
         "postalcode": "2.5.4.17", "dnqualifier": "2.5.4.46", "organizationidentifier": "2.5.4.97",
     ]
 
-    /// The parts between separators that no backslash stands before and, with `hasQuotes`, that are not in a value
-    /// in quotation marks.
+    /// Splits text at separators that are not escaped and, with `hasQuotes`, not within quotation marks.
     ///
-    /// By scalars: to a `Character`, a separator with an accent behind it is another letter.
+    /// It works on scalars, because a separator with a combining accent is a different `Character`.
     private static func split(_ text: Substring, at separator: Unicode.Scalar, hasQuotes: Bool) throws -> [Substring] {
         let scalars = text.unicodeScalars
         var parts: [Substring] = []
         var start = text.startIndex
         var position = start
         var isQuoted = false
-        // The last one that is no blank: a quotation mark opens a value, or is a letter in it.
+        // The last scalar that is not a space. A quotation mark after "=" opens a quoted value; elsewhere it is part of
+        // the value.
         var last: Unicode.Scalar?
         while position < text.endIndex {
             let (character, next) = (scalars[position], scalars.index(after: position))
@@ -139,7 +143,7 @@ extension DistinguishedName {
         return parts
     }
 
-    /// A value of RFC 4514: a string, DER in hexadecimal, or what RFC 2253 has besides, a string in quotation marks.
+    /// Returns the text of a value: a string of RFC 4514, DER in hexadecimal, or a quoted string of RFC 2253.
     private static func value(_ text: Substring) throws -> String {
         let trimmed = text.unicodeScalars.drop { $0 == " " }
         if trimmed.first == "#" { return try decoded(hexadecimal: Substring(trimmed.dropFirst()).trimmingSpaces) }
@@ -156,10 +160,10 @@ extension DistinguishedName {
         return try unescaped(Substring(inside[..<end]), .quoted)
     }
 
-    /// The text of a string in DER.
+    /// Returns the text of a string in hexadecimal DER.
     private static func decoded(hexadecimal text: String) throws -> String {
         let digits = Array(text.utf8)
-        // Digit by digit: what reads whole numbers takes a sign for one.
+        // Digit by digit, because parsing an integer would accept a sign.
         let values = digits.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
         let octets = stride(from: 0, to: values.count - 1, by: 2).map { UInt8(values[$0] << 4 | values[$0 + 1]) }
         do {
@@ -176,29 +180,30 @@ extension DistinguishedName {
         }
     }
 
-    /// How a value is written.
+    /// The notation of a value.
     private enum Form {
-        /// As `openssl req -subj` takes it, which lets everything pass.
+        /// The form of `openssl req -subj`, which accepts any character.
         case slashed
-        /// As RFC 4514 has it.
+        /// The form of RFC 4514.
         case plain
-        /// The inside of quotation marks (RFC 2253 4).
+        /// The inside of quotation marks (RFC 2253 section 4).
         case quoted
     }
 
-    /// What a backslash may stand before (RFC 4514 3, pair).
+    /// The characters that a backslash may precede (RFC 4514 section 3, pair).
     private static let escapable = Array(" \"#+,;<=>\\".utf8)
-    /// What a value has a backslash before; the separators have been taken for such already.
+    /// The characters that require a backslash. Separators have been split off already.
     private static let reserved = Array("\"+,;<>".utf8)
 
-    /// The text of a value. Blanks around it are part of one in quotation marks, and else of none, unless a backslash
-    /// stands before them.
+    /// Returns the text of a value.
+    ///
+    /// Surrounding spaces are removed, unless they are escaped or within quotation marks.
     private static func unescaped(_ text: Substring, _ form: Form) throws -> String {
         let isWhole = form == .quoted
         var octets: [UInt8] = []
         var rest = Array(text.utf8)[...]
         while !isWhole, rest.first == 0x20 { rest.removeFirst() }
-        // A backslash that has one before it is the end of what that one began.
+        // A space after an odd number of backslashes is escaped.
         while !isWhole, rest.last == 0x20,
             rest.dropLast().reversed().prefix(while: { $0 == 0x5C }).count.isMultiple(of: 2)
         { rest.removeLast() }
@@ -233,7 +238,7 @@ extension DistinguishedName {
 }
 
 extension Substring {
-    /// Without the spaces at both ends; other white space belongs to a value.
+    /// The text without spaces at both ends. Other white space belongs to a value.
     fileprivate var trimmingSpaces: String {
         var text = self
         while text.first == " " { text.removeFirst() }

@@ -1,11 +1,11 @@
 import COpenSSL
 import Foundation
 
-/// Names that are to be written into requests and certificates.
+/// Creation of names for requests and certificates.
 extension GeneralName {
-    /// An IPv4 or IPv6 address from its text; `nil` where it is none.
+    /// Parses an IPv4 or IPv6 address; `nil` for other text.
     public init?(ipAddress text: String) {
-        // a2i_IPADDRESS(3) takes the text up to a NUL.
+        // a2i_IPADDRESS(3) reads the text up to a NUL.
         guard !text.utf8.contains(0), let octets = unsafe a2i_IPADDRESS(text) else {
             ERR_clear_error()
             return nil
@@ -15,36 +15,36 @@ extension GeneralName {
         self = .ip(unsafe Data(bytes: bytes, count: Int(ASN1_STRING_length(octets))))
     }
 
-    /// An address or a host name, whichever a text is; letters of other languages as Punycode.
+    /// Creates a name from an address or a host name, with non-ASCII labels as Punycode.
     ///
-    /// `nil` where it is neither.
+    /// Returns `nil` for text that is neither.
     package init?(host: String) {
         if let address = GeneralName(ipAddress: host) {
             self = address
             return
         }
         let name = GeneralName.dns(Certificate.asciiName(ofHost: host))
-        // A dot at the end is no part of a name in a certificate, and says that the text is meant as something else.
-        // Why a text cannot be written is of no interest: it is no host then.
+        // A name in a certificate has no trailing dot; text with one is not meant as such a name. The reason why a name
+        // cannot be encoded does not matter here.
         guard !host.hasSuffix("."), (try? name.encoded()) != nil else { return nil }
         self = name
     }
 
-    /// A name of a kind of its own, an otherName, with a UTF8String as its value, such as a user principal name.
+    /// Creates an otherName with a UTF8String as its value, such as a user principal name.
     ///
-    /// - Throws: `CryptoError` (`invalidInput`) for a type that is no object identifier.
+    /// - Throws: `CryptoError` (`invalidInput`) for a type that is not an object identifier.
     public static func otherName(_ type: OID, text: String) throws -> GeneralName {
         guard let identifier = type.der else { throw CryptoError(.invalidInput, "the type is no identifier") }
         let value = DERWriter.element(0xA0, DERWriter.element(DERTag.utf8String, Array(text.utf8)))
         return .other(tag: 0xA0, content: Data(identifier + value))
     }
 
-    /// A distinguished name.
+    /// Creates a name from a distinguished name.
     public static func directoryName(_ name: DistinguishedName) -> GeneralName { .other(tag: 0xA4, content: name.der) }
 
-    /// An object identifier.
+    /// Creates a name from an object identifier.
     ///
-    /// - Throws: `CryptoError` (`invalidInput`) where it is none.
+    /// - Throws: `CryptoError` (`invalidInput`) for an invalid identifier.
     public static func registeredID(_ identifier: OID) throws -> GeneralName {
         guard let der = identifier.der, let header = DERHeader(der) else {
             throw CryptoError(.invalidInput, "it is no identifier")
@@ -52,10 +52,11 @@ extension GeneralName {
         return .other(tag: 0x88, content: Data(der.dropFirst(header.count)))
     }
 
-    /// The name in DER.
+    /// Returns the name in DER.
     ///
-    /// - Throws: `CryptoError` (`invalidInput`) for a name that is empty or holds what its kind cannot: host names,
-    ///   addresses and URIs are ASCII (RFC 5280 4.2.1.6), a host name of other letters stands there as Punycode.
+    /// - Throws: `CryptoError` (`invalidInput`) for a name that is empty or has characters that its kind cannot hold.
+    ///   Host names, addresses and URIs are ASCII (RFC 5280 section 4.2.1.6); other host names must be given as
+    ///   Punycode.
     func encoded() throws -> [UInt8] {
         switch self {
         case .dns(let name):
@@ -89,7 +90,7 @@ extension GeneralName {
         return DERWriter.element(tag, octets)
     }
 
-    /// The rules for labels of RFC 1035 2.3.4, and of RFC 6125 6.4.3 for wildcards: alone, and at the left end.
+    /// Checks labels by RFC 1035 section 2.3.4, and wildcards by RFC 6125 section 6.4.3: alone, as the leftmost label.
     private static func checkLabels(of name: String) throws(CryptoError) {
         let labels = name.utf8.split(separator: 0x2E, omittingEmptySubsequences: false)
         guard name.utf8.count <= 253, labels.allSatisfy({ (1...63).contains($0.count) }) else {
@@ -102,8 +103,9 @@ extension GeneralName {
         else { throw CryptoError(.invalidInput, "the star of a wildcard stands alone, before the first dot") }
     }
 
-    /// An address is a Mailbox (RFC 5280 4.2.1.6): something before the @ and a domain behind it. Only in quotation
-    /// marks (RFC 2821 4.1.2) does the first part have another one.
+    /// Checks that an address is a Mailbox (RFC 5280 section 4.2.1.6): a local part and a domain around an @.
+    ///
+    /// Only a quoted local part (RFC 2821 section 4.1.2) may contain another @.
     private static func checkParts(of address: String) throws(CryptoError) {
         let octets = Array(address.utf8)
         guard let at = octets.lastIndex(of: 0x40) else {
@@ -116,7 +118,7 @@ extension GeneralName {
         }
     }
 
-    /// Letters, digits, hyphen, dot, the underscore that many use, and the star of a wildcard.
+    /// Whether an octet is a letter, digit, hyphen, dot, the common underscore, or the asterisk of a wildcard.
     private static func isHostCharacter(_ octet: UInt8) -> Bool {
         switch octet {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2A, 0x2D, 0x2E, 0x5F: true
@@ -126,7 +128,7 @@ extension GeneralName {
 }
 
 extension KeyUsage {
-    /// The BIT STRING, as short as DER wants it.
+    /// The BIT STRING in its shortest form, as DER requires.
     var encoded: [UInt8] {
         let bits = (0..<16).filter { rawValue & (1 << UInt16($0)) != 0 }
         let highest = bits.last ?? -1

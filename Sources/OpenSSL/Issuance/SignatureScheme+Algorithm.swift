@@ -1,7 +1,8 @@
-/// Schemes as X.509 names them.
+/// The algorithm identifiers and names of schemes in X.509.
 extension SignatureScheme {
-    /// The scheme that fits a key best: PKCS#1 v1.5 with SHA-256 for RSA, which everybody verifies; for EC a digest as
-    /// long as the curve; `nil` for kinds of keys that cannot sign here.
+    /// Returns the default scheme for a type of key; `nil` for keys that cannot sign here.
+    ///
+    /// It is PKCS#1 v1.5 with SHA-256 for RSA, which all verifiers support, and for EC a digest as long as the curve.
     public static func preferred(for key: KeyAlgorithm) -> SignatureScheme? {
         switch key {
         case .rsa: .rsaPKCS1(.sha256)
@@ -13,7 +14,7 @@ extension SignatureScheme {
         }
     }
 
-    /// The name in words, such as "ECDSA SHA-256".
+    /// A display name, such as "ECDSA SHA-256".
     public var displayName: String {
         let hash: String = switch digest {
         case .some(.sha1): "SHA-1"
@@ -32,12 +33,12 @@ extension SignatureScheme {
         }
     }
 
-    /// The AlgorithmIdentifier in DER (RFC 4055, RFC 5758, RFC 8410).
+    /// Returns the AlgorithmIdentifier in DER (RFC 4055, RFC 5758, RFC 8410).
     ///
-    /// - Throws: `CryptoError` (`unsupportedKey`) for SHA-1, which signs nothing new.
+    /// - Throws: `CryptoError` (`unsupportedKey`) for SHA-1, which is not used for new signatures.
     func algorithmIdentifier() throws(CryptoError) -> [UInt8] {
         guard family != .ed25519 else { return DERWriter.sequence(KeyAlgorithm.ed25519OID.der ?? []) }
-        // The last arcs under which RFC 4055, RFC 5758 and NIST count the same digests.
+        // The last arcs of the digests in RFC 4055, RFC 5758 and the NIST registry.
         let numbers: (rsa: Int, ecdsa: Int, hash: Int)? = switch digest {
         case .some(.sha224): (14, 1, 4)
         case .some(.sha256): (11, 2, 1)

@@ -1,17 +1,17 @@
 import Foundation
 
-/// Something that wants a signature: its bytes are handed out, and whoever has the key signs them, wherever it is.
+/// The part of a request or certificate to be signed by a key that may be outside this process.
 ///
-/// A request and a certificate differ in what is signed and in what comes of it, not in how they are signed.
+/// Requests and certificates differ in what is signed and in the result, not in how they are signed.
 struct ToBeSigned: Hashable, Sendable {
-    /// The DER that is signed.
+    /// The DER to be signed.
     let bytes: [UInt8]
-    /// The key whose signature it takes.
+    /// The key that must sign.
     let signer: PublicKey
     let scheme: SignatureScheme
     private let algorithm: [UInt8]
 
-    /// - Throws: `CryptoError` (`unsupportedKey`) where the scheme is not one for the key.
+    /// - Throws: `CryptoError` (`unsupportedKey`) if the scheme does not fit the key; the errors of `build`.
     init(signer: PublicKey, scheme: SignatureScheme?, _ build: (_ algorithm: [UInt8]) throws -> [UInt8]) throws {
         guard let scheme = scheme ?? .preferred(for: signer.algorithm), scheme.fits(signer.algorithm) else {
             throw CryptoError(.unsupportedKey, "a key of kind \(signer.algorithm) cannot sign this way")
@@ -22,10 +22,11 @@ struct ToBeSigned: Hashable, Sendable {
         bytes = try build(algorithm)
     }
 
-    /// The whole in DER, after the check that the signature is the key's: a closure that signed with another key, or
-    /// something else, must not give a certificate that nobody can use.
+    /// Returns the signed structure in DER, after verifying the signature.
     ///
-    /// - Throws: `CryptoError` (`authenticationFailed`) where it is not.
+    /// The check catches a closure that signed other bytes or with another key.
+    ///
+    /// - Throws: `CryptoError` (`authenticationFailed`) if the signature is not valid for the key.
     func completed(_ signature: [UInt8]) throws -> Data {
         guard try signer.verify(signature, of: bytes, using: scheme) else {
             throw CryptoError(.authenticationFailed, "the signature is not the key's")

@@ -11,19 +11,19 @@ public import Foundation
 public struct UnsignedCertificate: Sendable {
     private let body: ToBeSigned
 
-    /// A certificate of version 3.
+    /// Creates a certificate of version 3.
     ///
-    /// Subject key identifier and authority key identifier are SHA-1 of the keys' bits (RFC 5280 4.2.1.2), or what
-    /// `extensions` and the authority's certificate say.
+    /// The subject and authority key identifiers are SHA-1 of the keys' bits (RFC 5280 section 4.2.1.2), unless
+    /// `extensions` or the authority's certificate contain others.
     ///
     /// - Parameters:
     ///   - issuer: The authority; `nil` for a certificate that its own key signs.
-    ///   - serialNumber: Big-endian and below 2^159, which is 20 octets in DER (RFC 5280 4.1.2.2); without one, 127
-    ///     random bits.
-    ///   - scheme: How it is signed; without one, what is preferred for the signing key.
-    /// - Throws: `CryptoError`: `invalidInput` for an issuer that is no authority or may have none below it, for dates
-    ///   in the wrong order and for names and extensions that cannot be written; `unsupportedKey` where the scheme is
-    ///   not one for the signing key.
+    ///   - serialNumber: Big-endian and below 2^159, which is 20 octets in DER (RFC 5280 section 4.1.2.2); the default
+    ///     is a random number of 127 bits.
+    ///   - scheme: The signature scheme; the default is the preferred one of the signing key.
+    /// - Throws: `CryptoError`: `invalidInput` for an issuer that is not an authority or may not have one below it, for
+    ///   dates in the wrong order, and for names and extensions that cannot be encoded; `unsupportedKey` if the scheme
+    ///   does not fit the signing key.
     public init(
         subject: DistinguishedName, publicKey: PublicKey, extensions: CertificateExtensions, issuer: Certificate?,
         notBefore: Date, notAfter: Date, serialNumber: Data? = nil, scheme: SignatureScheme? = nil
@@ -35,7 +35,7 @@ public struct UnsignedCertificate: Sendable {
         }
         let serial = try serialNumber.map { [UInt8]($0) } ?? Self.randomSerial()
         let octets = serial.drop { $0 == 0 }
-        // DER puts a zero before a first bit that is set, and that one counts.
+        // DER adds a zero octet if the first bit is set, and that octet counts.
         guard let first = octets.first, octets.count + (first < 0x80 ? 0 : 1) <= 20 else {
             throw CryptoError(.invalidInput, "a serial number is not zero and below 2^159")
         }
@@ -59,20 +59,25 @@ public struct UnsignedCertificate: Sendable {
 
     /// The DER to be signed: a TBSCertificate.
     public var toBeSigned: [UInt8] { body.bytes }
-    /// How it is to be signed.
+    /// The signature scheme.
     public var scheme: SignatureScheme { body.scheme }
     /// The key that signs it.
     public var signer: PublicKey { body.signer }
 
-    /// The certificate with its signature, read back by libcrypto.
+    /// Returns the signed certificate, which libcrypto has parsed again.
     ///
     /// - Parameter sign: Signs bytes with a scheme, in the form that X.509 uses; called once, on the caller's thread.
-    /// - Throws: What `sign` throws; `CryptoError` (`authenticationFailed`) where the signature is not the key's.
+    /// - Throws: The errors of `sign`; `CryptoError` (`authenticationFailed`) if the signature is not valid for the
+    ///   key.
     public func signed(by sign: ([UInt8], SignatureScheme) throws -> [UInt8]) throws -> Certificate {
         try Self.certificate(body.completed(sign(body.bytes, body.scheme)))
     }
 
-    /// The certificate with its signature, by somebody who takes time. - Throws: As the blocking form.
+    /// Returns the signed certificate, with an asynchronous signer.
+    ///
+    /// - Parameter sign: Signs bytes with a scheme, in the form that X.509 uses; called once.
+    /// - Throws: The errors of `sign`; `CryptoError` (`authenticationFailed`) if the signature is not valid for the
+    ///   key.
     public func signed(by sign: ([UInt8], SignatureScheme) async throws -> [UInt8]) async throws -> Certificate {
         try await Self.certificate(body.completed(sign(body.bytes, body.scheme)))
     }
@@ -98,7 +103,7 @@ public struct UnsignedCertificate: Sendable {
 
     private static func randomSerial() throws -> [UInt8] {
         var octets = try RandomBytes.bytes(count: 16)
-        // Positive without a leading zero byte, and never all zeros.
+        // A set second bit makes the number nonzero; a clear first bit makes it positive without a leading zero octet.
         octets[0] = octets[0] & 0x7F | 0x40
         return octets
     }

@@ -1,24 +1,24 @@
 import COpenSSL
 import KeyfobPrimitives
 
-/// How a message is padded and encrypted under an RSA key.
+/// The padding and encryption of a message with an RSA key.
 public struct EncryptionScheme: Hashable, Sendable, CustomStringConvertible {
     enum Family: Hashable, Sendable { case rsaRaw, rsaPKCS1, rsaOAEP }
 
     let family: Family
-    /// The digest of OAEP and of its mask; `nil` for the others.
+    /// The digest of OAEP and of its MGF1; `nil` for the other schemes.
     public let digest: Digest?
 
     /// RSAES-OAEP with MGF1 of the same digest and an empty label (RFC 8017 7.1).
     public static func rsaOAEP(_ digest: Digest) -> Self { Self(family: .rsaOAEP, digest: digest) }
-    /// RSAES-PKCS1-v1_5 (RFC 8017 7.2). For old protocols only.
+    /// RSAES-PKCS1-v1_5 (RFC 8017 section 7.2), for old protocols only.
     public static let rsaPKCS1 = Self(family: .rsaPKCS1, digest: nil)
-    /// The RSA primitive alone (RFC 8017 5.1), over a number not larger than the modulus; a result has the key's size.
+    /// The RSA primitive (RFC 8017 section 5.1) on a number below the modulus; the result has the size of the key.
     ///
-    /// > Important: It hides nothing that can be guessed. For protocols that pad by themselves.
+    /// > Important: Without padding, a guessable message can be confirmed. Only for protocols that pad by themselves.
     public static let rsaRaw = Self(family: .rsaRaw, digest: nil)
 
-    /// How many bytes of the modulus' the padding takes.
+    /// How many bytes of a block the padding takes.
     public var overhead: Int {
         switch family {
         case .rsaRaw: 0
@@ -27,7 +27,7 @@ public struct EncryptionScheme: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Family and digest.
+    /// The family and digest.
     public var description: String { digest.map { "\(family) \($0)" } ?? "\(family)" }
 
     /// Sets the padding on a context of EVP_PKEY_encrypt_init(3) or EVP_PKEY_decrypt_init(3).

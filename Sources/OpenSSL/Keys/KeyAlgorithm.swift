@@ -1,9 +1,9 @@
-/// A curve that a key names (RFC 5480); unknown ones survive.
+/// A named curve (RFC 5480); unknown curves are preserved.
 public struct NamedCurve: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     /// The object identifier in dotted form.
     public let rawValue: String
 
-    /// A curve by its object identifier.
+    /// Creates a curve from its object identifier.
     public init(rawValue: String) { self.rawValue = rawValue }
 
     /// NIST P-256, secp256r1.
@@ -15,7 +15,7 @@ public struct NamedCurve: RawRepresentable, Hashable, Sendable, CustomStringConv
     /// secp256k1.
     public static let secp256k1 = NamedCurve(rawValue: "1.3.132.0.10")
 
-    /// The size of the field in bits; `nil` for a curve not named here.
+    /// The size of the field in bits; `nil` for a curve without a constant here.
     public var bits: Int? {
         switch self {
         case .p256, .secp256k1: 256
@@ -25,7 +25,7 @@ public struct NamedCurve: RawRepresentable, Hashable, Sendable, CustomStringConv
         }
     }
 
-    /// The object identifier as DER, as `CKA_EC_PARAMS` holds it; empty where `rawValue` is none.
+    /// The object identifier in DER, the form of `CKA_EC_PARAMS`; empty if `rawValue` is invalid.
     public var derOID: [UInt8] { OID(rawValue: rawValue).der ?? [] }
 
     /// The usual name, or the object identifier.
@@ -40,18 +40,18 @@ public struct NamedCurve: RawRepresentable, Hashable, Sendable, CustomStringConv
     }
 }
 
-/// The kind of a key and its size.
+/// The type of a key and its size.
 public enum KeyAlgorithm: Hashable, Sendable, CustomStringConvertible {
-    /// RSA with a modulus of so many bits.
+    /// RSA with a modulus of the given size.
     case rsa(bits: Int)
     /// Elliptic curve, for ECDSA and ECDH.
     case ec(NamedCurve)
     /// Ed25519 (RFC 8032).
     case ed25519
-    /// Another kind, by its object identifier.
+    /// Another type, with its object identifier.
     case other(String)
 
-    /// Such as "RSA 2048", "EC P-256", "Ed25519".
+    /// A description such as "RSA 2048", "EC P-256" or "Ed25519".
     public var description: String {
         switch self {
         case .rsa(let bits): "RSA \(bits)"

@@ -1,19 +1,19 @@
 import COpenSSL
 import Foundation
 
-/// What an AlgorithmIdentifier says about encryption under a passphrase (RFC 8018, RFC 7292 appendix C).
+/// The encryption under a passphrase that an AlgorithmIdentifier describes (RFC 8018, RFC 7292 appendix C).
 struct PasswordEncryption {
-    /// Such as "40-bit RC2" or "AES-256-CBC".
+    /// The name, such as "40-bit RC2" or "AES-256-CBC".
     let name: String
     /// Whether it is older than PBES2 with AES.
     let isLegacy: Bool
-    /// How often the derivation runs, or as often as takes about as long; 1 where the identifier does not say.
+    /// The iterations of the key derivation, or an equivalent number; 1 if the identifier has none.
     let iterations: Int
 
-    /// More than this would hold the process for minutes: a file that asks for it is hostile.
+    /// The limit for iterations. A larger number would take minutes, and only a hostile file has one.
     static let maximumIterations = 20_000_000
 
-    /// Reads the DER of an AlgorithmIdentifier.
+    /// Decodes an AlgorithmIdentifier in DER.
     init(algorithm: [UInt8]) throws(DERError) {
         let parts = try DERReader.single(algorithm[...], tag: DERTag.sequence).children()
         guard let first = parts.first else { throw DERError() }
@@ -45,7 +45,8 @@ struct PasswordEncryption {
         }
     }
 
-    /// The work of scrypt (RFC 7914): libcrypto bounds its memory, and what is left takes hours.
+    /// Returns the work of scrypt (RFC 7914). libcrypto limits its memory, but the remaining parameters could take
+    /// hours.
     private static func cost(scrypt parameters: [Int]) -> Int {
         parameters.reduce(1) { product, parameter in
             let (result, isTooLarge) = product.multipliedReportingOverflow(by: parameter)
@@ -53,7 +54,7 @@ struct PasswordEncryption {
         }
     }
 
-    /// Reads an X509_ALGOR of libcrypto; `nil` where it is not of the expected shape.
+    /// Decodes an X509_ALGOR of libcrypto; `nil` if it has another structure.
     init?(_ algorithm: UnsafePointer<X509_ALGOR>?) {
         do {
             let der = try unsafe encoded("i2d_X509_ALGOR") { unsafe i2d_X509_ALGOR(algorithm, $0) }
@@ -114,9 +115,9 @@ struct PasswordEncryption {
     ]
 }
 
-/// A library context of our own with the default and, where it is installed, the legacy provider.
+/// A separate library context with the default provider and, if installed, the legacy provider.
 ///
-/// Old files need RC2 and single DES, which the default context must not offer to anybody else in the process.
+/// Old files need RC2 and single DES, which the default context must not offer to the rest of the process.
 enum ReadingLibrary {
     private static let context: OwnedPointer? = {
         guard let context = unsafe OSSL_LIB_CTX_new() else { return nil }
@@ -126,7 +127,7 @@ enum ReadingLibrary {
         return unsafe OwnedPointer(adopting: context) { unsafe OSSL_LIB_CTX_free($0) }
     }()
 
-    /// Lends the context. `nil` is libcrypto's own, and serves when memory ran out.
+    /// Calls `body` with the context; `nil`, libcrypto's own context, is the fallback if memory ran out.
     static func with<Result, Failure: Error>(
         _ body: (OpaquePointer?) throws(Failure) -> Result
     ) throws(Failure) -> Result {

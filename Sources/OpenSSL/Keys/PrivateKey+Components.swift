@@ -3,28 +3,29 @@ public import Foundation
 public import KeyfobPrimitives
 
 extension PrivateKey {
-    /// The numbers of a key, as a PKCS#11 template takes them. Big-endian, without leading zeros unless stated.
+    /// The numbers of a key for a PKCS#11 template. Big-endian, without leading zeros unless stated.
     public enum Components: Sendable {
-        /// RSA: modulus, exponents, primes, CRT exponents and coefficient (RFC 8017 3.2).
+        /// RSA: modulus, exponents, primes, CRT exponents and coefficient (RFC 8017 section 3.2).
         case rsa(
             n: Data, e: Data, d: SecretBytes, p: SecretBytes, q: SecretBytes, dp: SecretBytes, dq: SecretBytes,
             qinv: SecretBytes)
         /// EC: the curve, the scalar padded to the size of the field, the point as `04 || X || Y`.
         case ec(curve: NamedCurve, d: SecretBytes, point: Data)
-        /// Ed25519: the 32-byte seed (RFC 8032 5.1.5).
+        /// Ed25519: the 32-byte seed (RFC 8032 section 5.1.5).
         case ed25519(seed: SecretBytes)
     }
 
-    /// The numbers of this key.
+    /// Returns the numbers of this key.
     ///
-    /// - Throws: `CryptoError` (`unsupportedKey`) for other kinds; `OpenSSLError` for an RSA key without its primes.
+    /// - Throws: `CryptoError` (`unsupportedKey`) for other types and for RSA keys with more than two primes;
+    ///   `OpenSSLError` for an RSA key without its primes.
     public func components() throws -> Components {
         switch publicKey.algorithm {
         case .rsa:
             guard let n = publicKey.rsaModulus, let e = publicKey.rsaExponent else {
                 throw CryptoError(.unsupportedKey, "the RSA key has no modulus")
             }
-            // A token has attributes for two primes, and would sign with the wrong ones.
+            // A token has attributes for two primes only, and would make wrong signatures.
             guard !isMultiPrime else {
                 throw CryptoError(.unsupportedKey, "an RSA key of more than two primes")
             }
@@ -47,7 +48,7 @@ extension PrivateKey {
         }
     }
 
-    /// Whether it is an RSA key of more than two primes (RFC 8017 3.2), which no token takes.
+    /// Whether it is an RSA key with more than two primes (RFC 8017 section 3.2), which tokens do not support.
     public var isMultiPrime: Bool {
         var found: OpaquePointer?
         let isThere = unsafe handle.withPointer { key in unsafe EVP_PKEY_get_bn_param(key, "rsa-factor3", &found) == 1 }
@@ -73,12 +74,12 @@ extension PrivateKey {
 }
 
 extension PrivateKey {
-    /// How many times PBKDF2 runs when a key is encrypted.
+    /// The PBKDF2 iterations for encrypting a key.
     public static let passphraseIterations = 100_000
 
-    /// PKCS#8 without encryption, in DER (RFC 5958).
+    /// Returns unencrypted PKCS#8 in DER (RFC 5958).
     ///
-    /// - Throws: `OpenSSLError` when libcrypto fails.
+    /// - Throws: `OpenSSLError` if libcrypto fails.
     public func pkcs8DER() throws -> SecretBytes {
         let information = try pkcs8()
         return try unsafe information.withPointer { information in
@@ -86,10 +87,12 @@ extension PrivateKey {
         }
     }
 
-    /// PKCS#8 in PEM, encrypted with PBES2, AES-256-CBC and PBKDF2 with SHA-256 when there is a passphrase.
+    /// Returns PKCS#8 in PEM. With a passphrase it is encrypted with PBES2, AES-256-CBC and PBKDF2 with SHA-256.
     ///
-    /// Blocks about 0.05 s with a passphrase. - Throws: `CryptoError` (`invalidInput`) for an empty passphrase, which
-    /// would look protected and not be; `OpenSSLError` when libcrypto fails.
+    /// Blocks about 0.05 s with a passphrase.
+    ///
+    /// - Throws: `CryptoError` (`invalidInput`) for an empty passphrase, which would only seem to protect the key;
+    ///   `OpenSSLError` if libcrypto fails.
     public func pkcs8PEM(passphrase: SecretBytes?) throws -> SecretBytes {
         guard let passphrase else { return PEM.encode(try pkcs8DER(), label: "PRIVATE KEY") }
         guard !passphrase.isEmpty else { throw CryptoError(.invalidInput, "the passphrase is empty") }
@@ -106,9 +109,9 @@ extension PrivateKey {
         return PEM.encode(der, label: "ENCRYPTED PRIVATE KEY")
     }
 
-    /// The older form of the key in DER: PKCS#1 for RSA, SEC 1 for EC.
+    /// Returns the traditional form of the key in DER: PKCS#1 for RSA, SEC 1 for EC.
     ///
-    /// - Throws: `CryptoError` (`unsupportedKey`) for kinds that have none; `OpenSSLError` when libcrypto fails.
+    /// - Throws: `CryptoError` (`unsupportedKey`) for types without one; `OpenSSLError` if libcrypto fails.
     public func traditionalDER() throws -> SecretBytes {
         switch publicKey.algorithm {
         case .rsa, .ec: break
@@ -119,9 +122,9 @@ extension PrivateKey {
         }
     }
 
-    /// `traditionalDER()` in PEM, as OpenSSH and old servers want it.
+    /// Returns `traditionalDER()` in PEM, as OpenSSH and old servers require it.
     ///
-    /// - Throws: As `traditionalDER()`.
+    /// - Throws: `CryptoError` (`unsupportedKey`) for types without one; `OpenSSLError` if libcrypto fails.
     public func traditionalPEM() throws -> SecretBytes {
         let der = try traditionalDER()
         if case .ec = publicKey.algorithm { return PEM.encode(der, label: "EC PRIVATE KEY") }

@@ -2,18 +2,19 @@ import COpenSSL
 public import Foundation
 public import KeyfobPrimitives
 
-/// Keys from and to the encodings that name no algorithm, as X9.63 and RFC 8032 have them.
+/// Encodings of keys that do not name the algorithm, such as X9.63 and RFC 8032.
 extension PrivateKey {
-    /// An EC key from `04 || X || Y || K`: the point, and the scalar padded to the size of the field.
+    /// Decodes an EC key from `04 || X || Y || K`: the point, and the scalar padded to the size of the field.
     ///
-    /// - Throws: `KeyFileError` (`damaged`) where the length is another one or the point is not the scalar's.
+    /// - Throws: `KeyFileError`: `damaged` if the length is wrong or the point does not belong to the scalar,
+    ///   `unsupported` for an unknown curve.
     public init(x963: SecretBytes, curve: NamedCurve) throws {
         guard let bits = curve.bits else { throw KeyFileError(.unsupported, "curve \(curve) is not known") }
         let size = (bits + 7) / 8
         guard x963.count == 1 + 3 * size else { throw KeyFileError(.damaged, "it is no key on \(curve)") }
         let point = unsafe x963.withUnsafeBytes { unsafe Array($0.prefix(1 + 2 * size)) }
         guard point[0] == 4 else { throw KeyFileError(.damaged, "the point is not in its long form") }
-        // ECPrivateKey (RFC 5915 3), with room for the scalar.
+        // An ECPrivateKey (RFC 5915 section 3) with zeros in place of the scalar.
         let version = DERWriter.element(DERTag.integer, [1])
         let room = DERWriter.element(DERTag.octetString, [UInt8](repeating: 0, count: size))
         let tail = DERWriter.element(0xA0, curve.derOID) + DERWriter.element(0xA1, DERWriter.bitString(point))
@@ -22,12 +23,12 @@ extension PrivateKey {
             der: Self.filling(form, at: form.count - tail.count - size, with: x963, from: 1 + 2 * size))
     }
 
-    /// An Ed25519 key from its 32-byte seed (RFC 8032 5.1.5).
+    /// Decodes an Ed25519 key from its 32-byte seed (RFC 8032 section 5.1.5).
     ///
     /// - Throws: `KeyFileError` (`damaged`) for another length.
     public init(ed25519Seed seed: SecretBytes) throws {
         guard seed.count == 32 else { throw KeyFileError(.damaged, "an Ed25519 key has 32 bytes") }
-        // OneAsymmetricKey with CurvePrivateKey (RFC 8410 7), with room for the seed at its end.
+        // A OneAsymmetricKey with a CurvePrivateKey (RFC 8410 section 7) that ends with zeros in place of the seed.
         let room = DERWriter.element(DERTag.octetString, [UInt8](repeating: 0, count: 32))
         let form = DERWriter.sequence(
             DERWriter.element(DERTag.integer, [0]), DERWriter.sequence(KeyAlgorithm.ed25519OID.der ?? []),
@@ -35,7 +36,7 @@ extension PrivateKey {
         self = try PrivateKey.load(der: Self.filling(form, at: form.count - 32, with: seed, from: 0))
     }
 
-    /// An encoding with the rest of a secret in the room that it has for it: never outside of wiped memory.
+    /// Inserts the end of a secret into an encoding that has zeros in its place, without leaving memory that is wiped.
     private static func filling(
         _ form: [UInt8], at offset: Int, with secret: SecretBytes, from start: Int
     ) -> SecretBytes {
@@ -44,11 +45,11 @@ extension PrivateKey {
         return SecretBytes(joining: [SecretBytes(head), content, SecretBytes(tail)])
     }
 
-    /// An RSA key from RSAPrivateKey (RFC 8017 A.1.2) alone: no PKCS#8, no PEM.
+    /// Decodes an RSA key from an RSAPrivateKey (RFC 8017 section A.1.2), without PKCS#8 and PEM.
     ///
-    /// Takes the time to check that its numbers belong together, as `load(_:passphrase:)` does.
+    /// Like `load(_:passphrase:)`, it checks that the numbers belong together, which takes time for large keys.
     ///
-    /// - Throws: `KeyFileError` (`damaged`) for anything else.
+    /// - Throws: `KeyFileError` (`damaged`) for other bytes.
     public init(pkcs1: SecretBytes) throws {
         var bytes = pkcs1.copyBytes()
         defer { unsafe bytes.withUnsafeMutableBytes { unsafe OPENSSL_cleanse($0.baseAddress, $0.count) } }
@@ -61,9 +62,9 @@ extension PrivateKey {
         self = try PrivateKey.load(der: pkcs1)
     }
 
-    /// The key as `init(x963:curve:)`, `init(ed25519Seed:)` and `init(pkcs1:)` take it.
+    /// Returns the key in the form that `init(x963:curve:)`, `init(ed25519Seed:)` and `init(pkcs1:)` take.
     ///
-    /// - Throws: `CryptoError` (`unsupportedKey`) for other kinds; `OpenSSLError` when libcrypto fails.
+    /// - Throws: `CryptoError` (`unsupportedKey`) for other types; `OpenSSLError` if libcrypto fails.
     public func rawRepresentation() throws -> SecretBytes {
         switch try components() {
         case .rsa: return try traditionalDER()
@@ -74,9 +75,9 @@ extension PrivateKey {
 }
 
 extension PublicKey {
-    /// An RSA key from RSAPublicKey (RFC 8017 A.1.1) alone: no SubjectPublicKeyInfo, no PEM.
+    /// Decodes an RSA key from an RSAPublicKey (RFC 8017 section A.1.1), without SubjectPublicKeyInfo and PEM.
     ///
-    /// - Throws: `KeyFileError` (`damaged`) for anything else, and for an even modulus, which is no key's.
+    /// - Throws: `KeyFileError` (`damaged`) for other bytes, and for an even modulus or exponent.
     public init(pkcs1: Data) throws {
         let numbers: [ArraySlice<UInt8>]
         do {

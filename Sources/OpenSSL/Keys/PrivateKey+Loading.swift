@@ -3,16 +3,17 @@ public import Foundation
 public import KeyfobPrimitives
 
 extension PrivateKey {
-    /// The largest key file that is read, in bytes.
+    /// The size limit for a key file, in bytes.
     public static let maximumFileSize = 1 << 20
 
-    /// Reads a key from PEM or DER: PKCS#8 plain or encrypted, PKCS#1, SEC 1, and PEM encrypted the old way (RFC 1421).
+    /// Reads a key from PEM or DER: PKCS#8 plain or encrypted, PKCS#1, SEC 1, and traditionally encrypted PEM (RFC
+    /// 1421).
     ///
-    /// `passphrase` is called at most once, and only for an encrypted key. Blocks while the passphrase is derived, and
-    /// to check that the numbers of the key belong together: for RSA 0.03 s at 2048 bits, 0.2 s at 4096, 10 s at 8192,
-    /// and a minute at ``maximumRSASize``.
+    /// `passphrase` is called at most once, and only for an encrypted key. The call blocks while a key is derived from
+    /// the passphrase and while the numbers of the key are checked. For RSA the check takes 0.03 s at 2048 bits, 0.2 s
+    /// at 4096, 10 s at 8192, and a minute at ``maximumRSASize``.
     ///
-    /// - Throws: `KeyFileError` with its code; what `passphrase` throws.
+    /// - Throws: `KeyFileError`; the errors of `passphrase`.
     public static func load(_ data: Data, passphrase: (() throws -> SecretBytes?)? = nil) throws -> PrivateKey {
         guard data.count <= maximumFileSize else { throw KeyFileError(.tooLarge, "a key file is below 1 MiB") }
         guard !data.isEmpty else { throw KeyFileError(.notFound, "the file is empty") }
@@ -28,7 +29,7 @@ extension PrivateKey {
             throw KeyFileError(.notFound, request ?? "the file has no private key")
         }
         if block.label.hasPrefix("OPENSSH") {
-            // ssh-keygen writes the file over, and leaves an Ed25519 key in its own format.
+            // ssh-keygen overwrites the file, and keeps an Ed25519 key in its own format.
             throw KeyFileError(
                 .unsupported,
                 "it is an OpenSSH key; if RSA or ECDSA, convert a copy of it: ssh-keygen -p -m PKCS8 -f COPY")
@@ -40,9 +41,9 @@ extension PrivateKey {
         return try load(der: content, passphrase: passphrase)
     }
 
-    /// Reads a key from DER that is in wiped memory and stays there.
+    /// Reads a key from DER, which stays in memory that is wiped.
     ///
-    /// - Throws: As `load(_:passphrase:)`.
+    /// - Throws: `KeyFileError`; the errors of `passphrase`.
     package static func load(
         der: SecretBytes, passphrase: (() throws -> SecretBytes?)? = nil
     ) throws -> PrivateKey {
@@ -51,7 +52,7 @@ extension PrivateKey {
         guard let header = DERHeader(start), header.tag == DERTag.sequence, header.count < start.count else {
             throw KeyFileError(.damaged, "it is not a key")
         }
-        // An encrypted PKCS#8 starts with its algorithm, every other form with a version number.
+        // An encrypted PKCS#8 starts with its algorithm, all other forms with a version number.
         guard start[header.count] == DERTag.sequence else { return try load(der, false) }
         return try load(decryptPKCS8(der) { try ask(passphrase) }, true)
     }
@@ -60,7 +61,8 @@ extension PrivateKey {
         guard let passphrase, let answer = try passphrase() else {
             throw KeyFileError(.passphraseRequired, "the key is encrypted")
         }
-        // An HMAC takes a key for the same with zeros behind it, and the old encryption knows no such passphrase.
+        // HMAC pads keys with zeros, so trailing NULs would not matter; the traditional encryption cannot have such a
+        // passphrase.
         guard unsafe !answer.withUnsafeBytes({ unsafe $0.contains(0) }) else {
             throw KeyFileError(.wrongPassphrase, "the passphrase holds a NUL")
         }
@@ -87,8 +89,9 @@ extension PrivateKey {
         return key
     }
 
-    /// The first version of a PKCS#8 of the second (RFC 5958), without attributes and the public key that it has behind
-    /// the private one: OpenSSL 3.0 reads no other. `nil` for all else.
+    /// Converts PKCS#8 of version 2 (RFC 5958) to version 1, without attributes and the appended public key.
+    ///
+    /// OpenSSL 3.0 reads only version 1. Returns `nil` for other input.
     static func firstVersion(of der: SecretBytes) -> SecretBytes? {
         unsafe der.withUnsafeBytes { bytes -> SecretBytes? in
             func header(at offset: Int) -> DERHeader? {
@@ -112,7 +115,8 @@ extension PrivateKey {
         }
     }
 
-    /// One changed byte in a modulus or a prime gives a key that loads and signs garbage.
+    /// Checks the numbers of the key: one wrong byte in a modulus or a prime gives a key that loads and makes invalid
+    /// signatures.
     func checkNumbers() throws {
         switch publicKey.algorithm {
         case .rsa, .ec: break
@@ -170,7 +174,7 @@ extension PrivateKey {
             guard encryption.iterations <= PasswordEncryption.maximumIterations else {
                 throw KeyFileError(.unsupported, "it asks for \(encryption.iterations) iterations")
             }
-            // Not before it is known that there is something to open.
+            // Asked only after the structure was checked.
             let opened = try unsafe ask().withUnsafeBytes { secret in
                 unsafe ReadingLibrary.with { library in
                     unsafe decrypt(
@@ -187,9 +191,9 @@ extension PrivateKey {
         }
     }
 
-    /// What a PKCS#8 holds that is encrypted; `nil`, and errors to drain, where the passphrase is wrong.
+    /// Decrypts an encrypted PKCS#8; `nil`, with errors to drain, if the passphrase is wrong.
     ///
-    /// PKCS8_decrypt(3) decodes it in the same step, and knows no second version.
+    /// PKCS8_decrypt(3) also decodes the content and does not support version 2.
     static func decrypt(
         _ sealed: OpaquePointer?, _ secret: UnsafePointer<CChar>?, _ secretCount: Int32, _ library: OpaquePointer?
     ) -> SecretBytes? {
@@ -205,7 +209,7 @@ extension PrivateKey {
         else { return nil }
         defer { unsafe CRYPTO_clear_free(bytes, Int(count), nil, 0) }
         let opened = unsafe UnsafeRawBufferPointer(start: bytes, count: Int(count))
-        // What follows the key is passed over, as PKCS8_decrypt(3) does.
+        // Like PKCS8_decrypt(3), this ignores bytes after the key.
         let whole = unsafe DERHeader(opened.prefix(8)).map { min($0.total, opened.count) } ?? opened.count
         return unsafe SecretBytes(opened[..<whole])
     }
@@ -222,7 +226,7 @@ extension PrivateKey {
                 .unsupported, "its DEK-Info header is missing, or names no known cipher",
                 cause: OpenSSLError(draining: "PEM_get_EVP_CIPHER_INFO"))
         }
-        // DES and others of its time are in the library for reading only.
+        // Only the reading context offers DES and other old ciphers.
         let name = unsafe EVP_CIPHER_get0_name(cipher.cipher)
         let fetched = unsafe ReadingLibrary.with { library in unsafe EVP_CIPHER_fetch(library, name, nil) }
         guard let fetched = unsafe fetched else {
@@ -231,7 +235,7 @@ extension PrivateKey {
         }
         defer { unsafe EVP_CIPHER_free(fetched) }
         unsafe cipher.cipher = fetched
-        // The size limit of key files keeps the count within long; decryption works in place.
+        // The size limit of key files keeps the count within `long`. Decryption works in place.
         var count = content.count
         let opened = try unsafe passphrase.withCString { secret in
             try unsafe SecretBytes(count: content.count) { output in
@@ -252,7 +256,7 @@ extension PrivateKey {
 }
 
 extension OpenSSLError {
-    /// Whether the stack says that an algorithm is not there, as against a wrong key.
+    /// Whether the stack reports an unavailable algorithm rather than a wrong key.
     var isUnknownAlgorithm: Bool {
         stack.contains { entry in
             switch (entry.libraryNumber, entry.reasonNumber) {

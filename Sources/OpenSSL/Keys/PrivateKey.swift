@@ -2,19 +2,20 @@ import COpenSSL
 public import Foundation
 public import KeyfobPrimitives
 
-/// A private key in the memory of this process; libcrypto wipes it when the last copy goes.
+/// A private key in the memory of this process. libcrypto wipes it when the last copy is released.
 ///
-/// For keys on their way to a token, and for files. Immutable and safe to use from any thread.
+/// For keys that are imported into a token, and for files. Immutable and safe to use from any thread.
 public struct PrivateKey: Sendable {
     let handle: OwnedPointer
     /// The public half.
     public let publicKey: PublicKey
 
-    /// The largest RSA key, in bits: that of libcrypto's own limit for public keys (`OPENSSL_RSA_MAX_MODULUS_BITS`).
-    /// It has none for private ones, and what they cost grows with the third power of their size.
+    /// The size limit for RSA keys in bits, libcrypto's limit for public keys (`OPENSSL_RSA_MAX_MODULUS_BITS`).
+    ///
+    /// libcrypto has no limit for private keys, and the cost grows with the cube of the size.
     public static let maximumRSASize = 16384
 
-    /// Takes over `handle`, an EVP_PKEY with both halves.
+    /// Takes ownership of `handle`, an EVP_PKEY with both halves.
     ///
     /// - Throws: `KeyFileError` with code `unsupported` for an RSA key above `maximumRSASize`, and for an EC key with
     ///   the parameters of a curve that has no name.
@@ -40,12 +41,12 @@ public struct PrivateKey: Sendable {
         }
     }
 
-    /// Makes a key.
+    /// Generates a key.
     ///
-    /// Blocks: RSA takes from tenths of a second to many seconds.
+    /// Blocks for RSA, from tenths of a second to many seconds.
     ///
-    /// - Throws: `CryptoError` (`unsupportedKey`) for a kind or size not offered (RSA below 1024 or above 16384
-    ///   bits); `OpenSSLError` when libcrypto fails.
+    /// - Throws: `CryptoError` (`unsupportedKey`) for an unsupported type or size (RSA below 1024 or above 16384 bits);
+    ///   `OpenSSLError` if libcrypto fails.
     public static func generate(_ algorithm: KeyAlgorithm) throws -> PrivateKey {
         let name: String
         switch algorithm {
@@ -72,9 +73,10 @@ public struct PrivateKey: Sendable {
         return try PrivateKey(handle: unsafe OwnedPointer(adopting: pointer) { unsafe EVP_PKEY_free($0) })
     }
 
-    /// Signs `message`; for schemes over what the caller has prepared, `message` is that.
+    /// Signs `message`, which is the prepared input for schemes that do not hash.
     ///
-    /// - Throws: `CryptoError` (`unsupportedKey`) when scheme and key do not fit; `OpenSSLError` when libcrypto fails.
+    /// - Throws: `CryptoError` (`unsupportedKey`) if the scheme does not fit the key; `OpenSSLError` if libcrypto
+    ///   fails.
     public func sign(_ message: some ContiguousBytes, using scheme: SignatureScheme) throws -> Data {
         guard scheme.fits(publicKey.algorithm) else {
             throw CryptoError(.unsupportedKey, "\(scheme) does not work with \(publicKey.algorithm)")
@@ -100,10 +102,10 @@ public struct PrivateKey: Sendable {
         }
     }
 
-    /// Signs a digest that the caller made; for schemes that hash inside, as Ed25519 does, the message.
+    /// Signs a digest, or the message itself for schemes that hash internally, such as Ed25519.
     ///
-    /// - Throws: `CryptoError`: `unsupportedKey` when scheme and key do not fit, `invalidInput` for a digest of another
-    ///   length than the scheme's, or too long for the key; `OpenSSLError` when libcrypto fails.
+    /// - Throws: `CryptoError`: `unsupportedKey` if the scheme does not fit the key, `invalidInput` for a digest of the
+    ///   wrong length or too long for the key; `OpenSSLError` if libcrypto fails.
     public func signDigest(_ digest: [UInt8], using scheme: SignatureScheme) throws -> [UInt8] {
         if scheme.hashesInside { return [UInt8](try sign(digest, using: scheme)) }
         guard scheme.fits(publicKey.algorithm) else {
@@ -133,26 +135,26 @@ public struct PrivateKey: Sendable {
         return Array(output.prefix(count))
     }
 
-    /// Decrypts RSA-OAEP (RFC 8017 7.1), MGF1 over the same digest and an empty label.
+    /// Decrypts RSA-OAEP (RFC 8017 section 7.1) with MGF1 of the same digest and an empty label.
     ///
-    /// - Throws: `CryptoError`: `unsupportedKey` for another kind, `authenticationFailed` when the ciphertext is not
-    ///   for this key; `OpenSSLError` when libcrypto fails.
+    /// - Throws: `CryptoError`: `unsupportedKey` for another type of key, `authenticationFailed` if the ciphertext is
+    ///   not for this key; `OpenSSLError` if libcrypto fails.
     public func decryptOAEP(_ ciphertext: [UInt8], hash: Digest) throws -> SecretBytes {
         try decrypt(ciphertext, using: .rsaOAEP(hash))
     }
 
     /// Decrypts with an RSA key.
     ///
-    /// > Important: With `.rsaPKCS1` a program that tells anybody whether it succeeded can be made to decrypt for them.
+    /// > Important: With `.rsaPKCS1`, a program that reveals whether decryption succeeded is a decryption oracle.
     ///
-    /// - Throws: `CryptoError`: `unsupportedKey` for another kind, `authenticationFailed` when the ciphertext is not
-    ///   for this key; `OpenSSLError` when libcrypto fails.
+    /// - Throws: `CryptoError`: `unsupportedKey` for another type of key, `authenticationFailed` if the ciphertext is
+    ///   not for this key; `OpenSSLError` if libcrypto fails.
     public func decrypt(_ ciphertext: [UInt8], using scheme: EncryptionScheme) throws -> SecretBytes {
         guard case .rsa(let bits) = publicKey.algorithm else {
             throw CryptoError(.unsupportedKey, "\(scheme) takes an RSA key")
         }
         if scheme == .rsaPKCS1 {
-            // Newer versions of libcrypto answer a wrong ciphertext with random bytes instead of an error.
+            // For an invalid ciphertext, newer versions of libcrypto return random bytes instead of an error.
             return try RSAPadding.message(inDecrypted: decrypt(ciphertext, using: .rsaRaw), using: scheme)
         }
         let context = try unsafe handle.withPointer { key in
@@ -165,7 +167,7 @@ public struct PrivateKey: Sendable {
         guard ciphertext.count <= count else {
             throw CryptoError(.authenticationFailed, "the ciphertext is longer than the modulus")
         }
-        // The ciphertext is a number: leading zeros may have been left out.
+        // The ciphertext is a number, whose leading zeros may be missing.
         let input = [UInt8](repeating: 0, count: count - ciphertext.count) + ciphertext
         let whole = try unsafe SecretBytes(count: count) { output in
             guard unsafe EVP_PKEY_decrypt(context, output.baseAddress, &count, input, input.count) == 1 else {
@@ -176,10 +178,10 @@ public struct PrivateKey: Sendable {
         return whole.prefix(count)
     }
 
-    /// The shared secret with another EC key: the x coordinate (SEC 1 3.3.1), not yet a key.
+    /// Returns the shared secret with another EC key: the x coordinate (SEC 1 section 3.3.1), which is not yet a key.
     ///
-    /// - Throws: `CryptoError` (`unsupportedKey`) when the keys are not on one curve; `OpenSSLError` when libcrypto
-    ///   fails, also because the point of `other` is not on the curve.
+    /// - Throws: `CryptoError` (`unsupportedKey`) if the keys are not on the same curve; `OpenSSLError` if libcrypto
+    ///   fails or the point of `other` is not on the curve.
     public func sharedSecret(with other: PublicKey) throws -> SecretBytes {
         guard case .ec = publicKey.algorithm, other.algorithm == publicKey.algorithm else {
             throw CryptoError(.unsupportedKey, "key agreement takes two keys on one curve")

@@ -5,10 +5,10 @@ public import KeyfobPrimitives
 extension PublicKey {
     /// Whether `signature` is this key's signature of `message`.
     ///
-    /// For schemes over what the caller has prepared, `message` is that.
+    /// For schemes that do not hash, `message` is the prepared input.
     ///
-    /// - Throws: `CryptoError` (`unsupportedKey`) when scheme and key do not fit; `OpenSSLError` when libcrypto fails
-    ///   or refuses the key.
+    /// - Throws: `CryptoError` (`unsupportedKey`) if the scheme does not fit the key; `OpenSSLError` if libcrypto fails
+    ///   or rejects the key.
     public func verify(
         _ signature: some ContiguousBytes, of message: some ContiguousBytes, using scheme: SignatureScheme
     ) throws -> Bool {
@@ -32,17 +32,18 @@ extension PublicKey {
                         message.baseAddress?.assumingMemoryBound(to: UInt8.self), message.count)
                 }
             }
-            // A signature that is no signature at all leaves errors behind; it is still only "no".
+            // A malformed signature leaves errors on the stack, but counts as invalid.
             ERR_clear_error()
             return result == 1
         }
     }
 
-    /// Whether `signature` is this key's signature of the message that `digest` is the digest of.
+    /// Whether `signature` is this key's signature of the message with the given digest.
     ///
-    /// For schemes that hash inside, as Ed25519 does, `digest` is the message itself.
+    /// For schemes that hash internally, such as Ed25519, `digest` is the message itself.
     ///
-    /// - Throws: As `verify(_:of:using:)`.
+    /// - Throws: `CryptoError` (`unsupportedKey`) if the scheme does not fit the key; `OpenSSLError` if libcrypto fails
+    ///   or rejects the key.
     public func verify(
         _ signature: [UInt8], ofDigest digest: [UInt8], using scheme: SignatureScheme
     ) throws -> Bool {
@@ -56,23 +57,23 @@ extension PublicKey {
         try unsafe scheme.announceDigest(context)
         guard let digest = RSAPadding.padded(digest, scheme, algorithm) else { return false }
         let result = unsafe EVP_PKEY_verify(context, signature, signature.count, digest, digest.count)
-        // A signature that is no signature at all leaves errors behind; it is still only "no".
+        // A malformed signature leaves errors on the stack, but counts as invalid.
         ERR_clear_error()
         return result == 1
     }
 
-    /// Encrypts with RSA-OAEP (RFC 8017 7.1), MGF1 over the same digest and an empty label.
+    /// Encrypts with RSA-OAEP (RFC 8017 section 7.1) with MGF1 of the same digest and an empty label.
     ///
-    /// - Throws: `CryptoError` (`unsupportedKey`) for another kind of key; `OpenSSLError` when the secret is too
-    ///   long or libcrypto refuses the key.
+    /// - Throws: `CryptoError`: `unsupportedKey` for another type of key, `invalidInput` if the secret is too long;
+    ///   `OpenSSLError` if libcrypto rejects the key.
     public func encryptOAEP(_ secret: SecretBytes, hash: Digest) throws -> [UInt8] {
         try encrypt(secret, using: .rsaOAEP(hash))
     }
 
     /// Encrypts with an RSA key.
     ///
-    /// - Throws: `CryptoError`: `unsupportedKey` for another kind of key, `invalidInput` when the secret is too long
-    ///   for key and scheme; `OpenSSLError` when libcrypto refuses the key.
+    /// - Throws: `CryptoError`: `unsupportedKey` for another type of key, `invalidInput` if the secret is too long for
+    ///   key and scheme; `OpenSSLError` if libcrypto rejects the key.
     public func encrypt(_ secret: SecretBytes, using scheme: EncryptionScheme) throws -> [UInt8] {
         guard case .rsa(let bits) = algorithm else { throw CryptoError(.unsupportedKey, "\(scheme) takes an RSA key") }
         let context = try unsafe handle.withPointer { key in
@@ -88,7 +89,7 @@ extension PublicKey {
         }
         let source = scheme == .rsaRaw ? secret.leftPadded(to: blockSize) : secret
         return try unsafe source.withUnsafeBytes { source in
-            // An empty message has no address, which libcrypto would take for a question about lengths.
+            // An empty message has no address, and libcrypto would only return the length.
             let bytes = unsafe source.baseAddress?.assumingMemoryBound(to: UInt8.self)
             var count = blockSize
             var output = [UInt8](repeating: 0, count: count)
@@ -101,12 +102,12 @@ extension PublicKey {
         }
     }
 
-    /// Checks now that libcrypto can use the key: an EC point must be on its curve. Kinds and curves that are not named
-    /// in `KeyAlgorithm` pass: they can be stored and shown.
+    /// Checks that libcrypto can use the key: an EC point must be on its curve.
     ///
-    /// Takes a fraction of a millisecond the first time.
+    /// Types and curves without a constant in `KeyAlgorithm` and `NamedCurve` pass, because they can be stored and
+    /// shown. The first call takes a fraction of a millisecond.
     ///
-    /// - Throws: `KeyFileError` (`damaged`) when it cannot.
+    /// - Throws: `KeyFileError` (`damaged`) if it cannot.
     public func validate() throws(KeyFileError) {
         do {
             _ = try handle.owner()
@@ -116,7 +117,7 @@ extension PublicKey {
         }
     }
 
-    /// The EVP_PKEY; `nil` when libcrypto refuses it.
+    /// The EVP_PKEY; `nil` if libcrypto rejects it.
     var usableHandle: OwnedPointer? {
         do {
             return try handle.owner()
@@ -125,7 +126,7 @@ extension PublicKey {
         }
     }
 
-    /// Whether libcrypto must be able to use it.
+    /// Whether libcrypto must support the type of the key.
     private var isKnownKind: Bool {
         switch algorithm {
         case .rsa, .ed25519: true

@@ -2,28 +2,28 @@ import COpenSSL
 public import Foundation
 import KeyfobPrimitives
 
-/// A public key. Equal when kind and key bits are equal.
+/// A public key.
 ///
-/// Immutable and safe to use from any thread. Made without libcrypto, from the length and form of its parts; the
-/// EVP_PKEY is made once, when the key is first used. Whether an EC point is on its curve is found then, or by
-/// `validate()`.
+/// Two are equal if type and key bits are. Immutable and safe to use from any thread. It is created without libcrypto,
+/// from the length and form of its parts. The EVP_PKEY is created on first use. That, or `validate()`, detects an EC
+/// point that is not on its curve.
 public struct PublicKey: Hashable, Sendable {
     /// The whole SubjectPublicKeyInfo in DER (RFC 5280 4.1.2.7). A compressed point stands in it whole, and a curve
     /// that was written out with the parameters of a named one has that name in it.
     public let subjectPublicKeyInfo: Data
-    /// The content of its BIT STRING: PKCS#1 DER for RSA, the point with both coordinates for EC, 32 bytes for Ed25519.
+    /// The content of its BIT STRING: PKCS#1 DER for RSA, the uncompressed point for EC, 32 bytes for Ed25519.
     public let bits: Data
-    /// The kind and size.
+    /// The type and size.
     public let algorithm: KeyAlgorithm
-    /// SHA-1 of `bits`: RFC 5280's first method for key identifiers, Apple's `klbl`, and our `CKA_ID`.
+    /// SHA-1 of `bits`: the first method of RFC 5280 for key identifiers, Apple's `klbl`, and Keyfob's `CKA_ID`.
     public let identifier: Data
 
-    /// The EVP_PKEY. It refuses a kind that this libcrypto does not know: such a key can still be stored and shown.
+    /// The EVP_PKEY. It fails for a type that this libcrypto does not know; such a key can still be stored and shown.
     let handle: LazyPointer
 
-    /// A key from its SubjectPublicKeyInfo.
+    /// Decodes a key from its SubjectPublicKeyInfo.
     ///
-    /// - Throws: `KeyFileError`: `damaged` when the DER is broken or, for RSA, EC and Ed25519, when the bits have not
+    /// - Throws: `KeyFileError`: `damaged` if the DER is malformed or, for RSA, EC and Ed25519, if the bits do not have
     ///   the form of such a key; `tooLarge` above 64 KiB.
     public init(subjectPublicKeyInfo: Data) throws {
         guard subjectPublicKeyInfo.count <= 65536 else {
@@ -116,34 +116,34 @@ public struct PublicKey: Hashable, Sendable {
         }
     }
 
-    /// An RSA key from its big-endian numbers.
+    /// Creates an RSA key from its big-endian numbers.
     ///
-    /// - Throws: `KeyFileError` (`damaged`) when one of them is zero.
+    /// - Throws: `KeyFileError` (`damaged`) if one of them is zero.
     public init(rsaModulus: Data, publicExponent: Data) throws {
         let key = DERWriter.sequence(
             DERWriter.unsignedInteger([UInt8](rsaModulus)), DERWriter.unsignedInteger([UInt8](publicExponent)))
         try self.init(oid: KeyAlgorithm.rsaOID, parameters: [DERTag.null, 0], bits: key)
     }
 
-    /// An EC key from its point, `04 || X || Y`, or compressed (SEC 1 2.3.3).
+    /// Creates an EC key from its point, `04 || X || Y` or compressed (SEC 1 section 2.3.3).
     ///
-    /// - Throws: `KeyFileError` (`damaged`) when it has not the length or form of a point on the curve.
+    /// - Throws: `KeyFileError` (`damaged`) if it does not have the length or form of a point on the curve.
     public init(ecPoint: Data, curve: NamedCurve) throws {
         try self.init(oid: KeyAlgorithm.ecOID, parameters: curve.derOID, bits: [UInt8](ecPoint))
     }
 
-    /// An Ed25519 key from its 32 bytes.
+    /// Creates an Ed25519 key from its 32 bytes.
     ///
     /// - Throws: `KeyFileError` (`damaged`) for another length.
     public init(ed25519: Data) throws {
         try self.init(oid: KeyAlgorithm.ed25519OID, parameters: [], bits: [UInt8](ed25519))
     }
 
-    /// A key from PEM, "PUBLIC KEY", with text around it or not.
+    /// Reads a key from a PEM block "PUBLIC KEY", ignoring text around it.
     ///
-    /// It is validated with libcrypto, as files come from people.
+    /// The key is validated with libcrypto.
     ///
-    /// - Throws: `KeyFileError`: `notFound`, or as `init(subjectPublicKeyInfo:)` and `validate()`.
+    /// - Throws: `KeyFileError`: `notFound` if there is no such block, `damaged`, `tooLarge`.
     public init(pem: Data) throws {
         guard pem.count <= 1 << 20 else { throw KeyFileError(.tooLarge, "a public key is below 1 MiB") }
         guard let block = PEM.blocks(in: pem).first(where: { $0.label == "PUBLIC KEY" }) else {
@@ -170,10 +170,10 @@ public struct PublicKey: Hashable, Sendable {
         return owner
     }
 
-    /// The point with both of its coordinates, where it has one and a sign; `nil` for others, and where libcrypto finds
-    /// no such point on the curve, which `validate()` tells.
+    /// Returns the uncompressed form of a compressed point; `nil` for others.
     ///
-    /// Tokens have their points whole, and a key is the same key in either form.
+    /// It is also `nil` if libcrypto finds no such point on the curve, which `validate()` reports. Tokens store
+    /// uncompressed points, and both forms are the same key.
     private static func wholePoint(
         ofCompressed point: ArraySlice<UInt8>, _ information: Data, _ curve: NamedCurve
     ) -> [UInt8]? {
@@ -195,7 +195,7 @@ public struct PublicKey: Hashable, Sendable {
         }
     }
 
-    /// The size in bits: of the modulus, of the field, 256 for Ed25519; 0 where it is not known.
+    /// The size in bits: of the modulus, of the field, 256 for Ed25519; 0 if unknown.
     public var size: Int {
         switch algorithm {
         case .rsa(let bits): bits
@@ -207,12 +207,12 @@ public struct PublicKey: Hashable, Sendable {
 
     private var providerSize: Int { Int(unsafe usableHandle?.withPointer { unsafe EVP_PKEY_get_bits($0) } ?? 0) }
 
-    /// The modulus without leading zero; `nil` for other kinds.
+    /// The modulus without a leading zero; `nil` for other types.
     public var rsaModulus: Data? { rsaNumbers.map { Data($0.modulus) } }
-    /// The public exponent without leading zero; `nil` for other kinds.
+    /// The public exponent without a leading zero; `nil` for other types.
     public var rsaExponent: Data? { rsaNumbers.map { Data($0.exponent) } }
 
-    /// The point as the key has it; `nil` for other kinds.
+    /// The uncompressed point; `nil` for other types.
     public var ecPoint: Data? {
         guard case .ec = algorithm else { return nil }
         return bits
@@ -226,7 +226,7 @@ public struct PublicKey: Hashable, Sendable {
         return RSANumbers(bits: [UInt8](bits)[...])
     }
 
-    /// Equal kind and equal key bits; for other kinds equal DER.
+    /// Whether type and key bits are equal; for unknown types, whether the DER is.
     public static func == (left: PublicKey, right: PublicKey) -> Bool {
         if case .other = left.algorithm { return left.subjectPublicKeyInfo == right.subjectPublicKeyInfo }
         return left.algorithm == right.algorithm && left.bits == right.bits
@@ -241,7 +241,7 @@ private struct RSANumbers {
     let modulus: ArraySlice<UInt8>
     let exponent: ArraySlice<UInt8>
 
-    /// `nil` unless the DER is one of two positive numbers.
+    /// Returns `nil` unless the DER has exactly two positive numbers.
     init?(bits: ArraySlice<UInt8>) {
         do {
             let numbers = try DERReader.single(bits, tag: DERTag.sequence).children()
@@ -255,7 +255,7 @@ private struct RSANumbers {
         }
     }
 
-    /// The bits of the modulus.
+    /// The size of the modulus in bits.
     var size: Int { modulus.count * 8 - (modulus.first?.leadingZeroBitCount ?? 0) }
 
     private static func magnitude(_ element: DERElement) -> ArraySlice<UInt8>? {
@@ -265,7 +265,7 @@ private struct RSANumbers {
     }
 }
 
-/// PEM of what is public.
+/// PEM of public data.
 enum PublicText {
     static func pem(_ der: Data, label: String) -> String {
         let text = der.base64EncodedString(options: [.lineLength64Characters, .endLineWithLineFeed])

@@ -2,16 +2,14 @@ import COpenSSL
 import Foundation
 public import KeyfobPrimitives
 
-/// The paddings of RFC 8017 for tokens that offer RSA alone, or not with the digest that is wanted.
+/// The paddings of RFC 8017, for tokens that only offer the RSA primitive or lack the digest.
 ///
-/// What pads, signs; what opens a padding, has decrypted: the token does the rest with the plain RSA primitive.
+/// This code adds the padding before signing and removes it after decryption. The token performs the RSA primitive.
 public enum RSAPadding {
-    /// The block to sign for a digest.
+    /// Returns the block to sign for a digest, for every RSA scheme. A PSS salt is random and as long as the digest.
     ///
-    /// Takes every scheme of RSA. A salt of PSS is random and as long as the digest.
-    ///
-    /// - Throws: `CryptoError`: `invalidInput` when it does not fit into a key of `bits`, `unsupportedKey` for a scheme
-    ///   that is not RSA's; `OpenSSLError` when there is no randomness.
+    /// - Throws: `CryptoError`: `invalidInput` if the digest does not fit into a key of `bits`, `unsupportedKey` for a
+    ///   scheme of another type; `OpenSSLError` if there is no randomness.
     public static func block(toSign digest: [UInt8], using scheme: SignatureScheme, bits: Int) throws -> [UInt8] {
         let size = (bits + 7) / 8
         let content: [UInt8]
@@ -30,9 +28,9 @@ public enum RSAPadding {
         return [UInt8](repeating: 0, count: size - content.count) + content
     }
 
-    /// The message in a block that was decrypted, for a key of as many bytes as the block has.
+    /// Returns the message in a decrypted block, which has the size of the key.
     ///
-    /// - Throws: `CryptoError` (`authenticationFailed`) when the block is not of the scheme's form.
+    /// - Throws: `CryptoError` (`authenticationFailed`) if the block does not have the form of the scheme.
     public static func message(inDecrypted block: SecretBytes, using scheme: EncryptionScheme) throws -> SecretBytes {
         if scheme.family == .rsaRaw { return block }
         var length: Int32 = -1
@@ -40,7 +38,7 @@ public enum RSAPadding {
             unsafe block.withUnsafeBytes { source in
                 let bytes = unsafe source.baseAddress?.assumingMemoryBound(to: UInt8.self)
                 let count = Int32(source.count)
-                // Both take the same time whatever the block holds.
+                // Both functions run in constant time.
                 if let digest = scheme.digest {
                     unsafe digest.withAlgorithm { algorithm in
                         length = unsafe keyfob_rsa_open_oaep(output.baseAddress, count, bytes, count, algorithm)
@@ -57,7 +55,8 @@ public enum RSAPadding {
         return whole.prefix(Int(length))
     }
 
-    /// What EVP_PKEY_sign(3) and EVP_PKEY_verify(3) take: without padding, a whole block. `nil` for what is too long.
+    /// Returns the input for EVP_PKEY_sign(3) and EVP_PKEY_verify(3): without padding, a whole block. `nil` if it is
+    /// too long.
     static func padded(_ digest: [UInt8], _ scheme: SignatureScheme, _ algorithm: KeyAlgorithm) -> [UInt8]? {
         guard scheme.family == .rsaRaw, case .rsa(let bits) = algorithm else { return digest }
         let size = (bits + 7) / 8
@@ -92,7 +91,7 @@ public enum RSAPadding {
 }
 
 extension Digest {
-    /// DigestInfo of RFC 8017 section 9.2 up to the digest itself.
+    /// The DigestInfo of RFC 8017 section 9.2 without the digest itself.
     public var informationPrefix: [UInt8] {
         let oid: [UInt8] = switch self {
         case .sha1: [0x2B, 0x0E, 0x03, 0x02, 0x1A]
@@ -102,7 +101,7 @@ extension Digest {
         default: [0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x03]
         }
         let algorithm = DERWriter.sequence(DERWriter.element(DERTag.objectIdentifier, oid), [DERTag.null, 0])
-        // The header of the sequence and of the OCTET STRING count the digest, which follows.
+        // The lengths of the sequence and of the OCTET STRING include the digest, which follows.
         return [DERTag.sequence, UInt8(algorithm.count + 2 + count)] + algorithm + [DERTag.octetString, UInt8(count)]
     }
 }

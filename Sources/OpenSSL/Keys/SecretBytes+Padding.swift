@@ -1,7 +1,7 @@
 import KeyfobPrimitives
 
 extension SecretBytes {
-    /// The bytes with zeros in front, which add nothing to the number that they are.
+    /// Returns the bytes with leading zeros, which do not change the number they represent.
     func leftPadded(to count: Int) -> SecretBytes {
         guard self.count < count else { return self }
         return SecretBytes(joining: [SecretBytes(zeros: count - self.count), self])

@@ -1,11 +1,11 @@
 import COpenSSL
 
-/// How a message is hashed, padded and signed.
+/// The hashing, padding and signing of a message.
 public struct SignatureScheme: Hashable, Sendable, CustomStringConvertible {
     enum Family: Hashable, Sendable { case rsaRaw, rsaPKCS1, rsaPSS, ecdsa, ed25519 }
 
     let family: Family
-    /// The digest of the message; `nil` for Ed25519, which has its own, and where the caller prepares what is signed.
+    /// The digest of the message; `nil` for Ed25519, which hashes internally, and for schemes with prepared input.
     public let digest: Digest?
 
     /// RSASSA-PKCS1-v1_5 (RFC 8017 8.2).
@@ -17,23 +17,23 @@ public struct SignatureScheme: Hashable, Sendable, CustomStringConvertible {
     /// Ed25519 (RFC 8032).
     public static let ed25519 = Self(family: .ed25519, digest: nil)
 
-    /// The RSA primitive alone (RFC 8017 5.2.1), over a number not larger than the modulus.
+    /// The RSA primitive (RFC 8017 section 5.2.1) on a number below the modulus.
     ///
-    /// > Important: Without padding signatures can be multiplied into others. For protocols that pad by themselves.
+    /// > Important: Without padding, signatures can be multiplied to forge others. Only for protocols that pad by
+    /// themselves.
     public static let rsaRaw = Self(family: .rsaRaw, digest: nil)
-    /// RSASSA-PKCS1-v1_5 over bytes that the caller has prepared: a DigestInfo, or what older TLS has in its place.
+    /// RSASSA-PKCS1-v1_5 on prepared bytes: a DigestInfo, or the input that older TLS uses instead.
     public static let rsaPKCS1Prepared = Self(family: .rsaPKCS1, digest: nil)
-    /// ECDSA over a digest of any length; what is longer than the curve's order is cut (FIPS 186-4 6.4).
+    /// ECDSA on a digest of any length; a digest longer than the curve's order is truncated (FIPS 186-4 section 6.4).
     public static let ecdsaPrepared = Self(family: .ecdsa, digest: nil)
 
-    /// Whether the scheme hashes the message by itself.
+    /// Whether the scheme hashes the message internally.
     var hashesInside: Bool { family == .ed25519 }
 
-    /// Family and digest.
+    /// The family and digest.
     public var description: String { digest.map { "\(family) \($0)" } ?? "\(family)" }
 
-    /// Whether keys of an algorithm can sign so: they are of its kind, and RSA keys are large enough for the digest and
-    /// what is put around it.
+    /// Whether keys of an algorithm support the scheme. RSA keys must be large enough for the digest and its padding.
     public func fits(_ algorithm: KeyAlgorithm) -> Bool {
         switch (family, algorithm) {
         case (.rsaPKCS1, .rsa(let bits)), (.rsaPSS, .rsa(let bits)): hasRoom(inModulusOf: bits)
@@ -42,13 +42,13 @@ public struct SignatureScheme: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Whether the block of RFC 8017 9 fits into a modulus; always where the caller prepares what is signed.
+    /// Whether the block of RFC 8017 section 9 fits into a modulus; always true for prepared input.
     private func hasRoom(inModulusOf bits: Int) -> Bool {
         guard let digest else { return true }
-        // A salt as long as the digest and two bytes, in one bit less than the modulus has.
+        // The salt, as long as the digest, and two bytes must fit into one bit less than the modulus.
         if family == .rsaPSS { return 2 * digest.count + 2 <= (bits + 6) / 8 }
         let size = (bits + 7) / 8
-        // Asked for each signature: of keys of a usual size without writing a DigestInfo, which fits into them.
+        // Called for each signature. Keys of 1024 bits or more have room for any DigestInfo, so none is built.
         return size >= 128 || digest.informationPrefix.count + digest.count + 11 <= size
     }
 
@@ -70,14 +70,14 @@ public struct SignatureScheme: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// An ECDSA signature in its two forms: DER, as X.509 and TLS have it, and `r || s`, as PKCS#11 and JOSE have it.
+/// An ECDSA signature in two forms: DER, as in X.509 and TLS, and `r || s`, as in PKCS#11 and JOSE.
 public struct ECDSASignature: Hashable, Sendable {
     /// SEQUENCE of two INTEGERs.
     public let der: [UInt8]
-    /// Both numbers padded to the curve's size, one after the other.
+    /// r and s, padded to the size of the curve and concatenated.
     public let raw: [UInt8]
 
-    /// From `r || s`.
+    /// Creates a signature from `r || s`.
     ///
     /// - Throws: `CryptoError` (`invalidInput`) for an empty or odd length.
     public init(raw: [UInt8]) throws(CryptoError) {
@@ -88,12 +88,13 @@ public struct ECDSASignature: Hashable, Sendable {
         der = Self.encoded(raw)
     }
 
-    /// Written straight into its place: a server makes one of these with each signature, and the parts of a general
-    /// writer would be eight allocations.
+    /// Encodes the signature into one allocation.
+    ///
+    /// A server does this for each signature, and `DERWriter` would need eight allocations.
     private static func encoded(_ raw: [UInt8]) -> [UInt8] {
         let half = raw.count / 2
         let numbers = [raw[..<half].drop { $0 == 0 }, raw[half...].drop { $0 == 0 }]
-        // A number's first bit is its sign, and the number zero has one byte.
+        // The first bit is the sign, and the number zero takes one byte.
         func count(_ number: ArraySlice<UInt8>) -> Int { number.count + (number.first ?? 0x80 >= 0x80 ? 1 : 0) }
         func header(_ tag: UInt8, _ count: Int, to der: inout [UInt8]) {
             der.append(tag)
@@ -117,9 +118,9 @@ public struct ECDSASignature: Hashable, Sendable {
         return der
     }
 
-    /// From DER, for a curve whose order takes `size` bytes.
+    /// Decodes a signature from DER, for a curve whose order takes `size` bytes.
     ///
-    /// - Throws: `CryptoError` (`invalidInput`) when it is not such a signature.
+    /// - Throws: `CryptoError` (`invalidInput`) if it is not such a signature.
     public init(der: [UInt8], size: Int) throws(CryptoError) {
         do {
             let numbers = try DERReader.single(der[...], tag: DERTag.sequence).children()
@@ -139,7 +140,7 @@ public struct ECDSASignature: Hashable, Sendable {
 }
 
 extension SignatureScheme {
-    /// Tells a context of EVP_PKEY_sign_init(3) or EVP_PKEY_verify_init(3) which digest it is given.
+    /// Sets the digest of the input on a context of EVP_PKEY_sign_init(3) or EVP_PKEY_verify_init(3).
     func announceDigest(_ context: OpaquePointer) throws(OpenSSLError) {
         guard let digest else { return }
         try unsafe digest.withAlgorithm { (algorithm) throws(OpenSSLError) in

@@ -1,22 +1,22 @@
 import COpenSSL
 public import KeyfobPrimitives
 
-/// AES in Galois/Counter Mode under one key (NIST SP 800-38D), for many messages.
+/// AES in Galois/Counter Mode (NIST SP 800-38D) with one key, for many messages.
 ///
-/// Nonces are 12 bytes and tags 16. A nonce must never be used twice with one key. One value may be used by any
-/// number of threads at once; no call blocks. The key is wiped with the last copy of the value.
+/// Nonces have 12 bytes and tags 16. A nonce must never be used twice with one key. Any number of threads may use one
+/// value concurrently; no call blocks. The key is wiped when the last copy of the value is released.
 public struct AESGCM: Sendable {
     /// The length of a nonce in bytes.
     public static let nonceCount = 12
     /// The length of a tag in bytes.
     public static let tagCount = 16
 
-    // One by one, when they are wanted: hardly a program needs more than one of them.
+    // Fetched separately on first use, because most programs need only one of them.
     private static let aes128 = fetchCipher("AES-128-GCM")
     private static let aes192 = fetchCipher("AES-192-GCM")
     private static let aes256 = fetchCipher("AES-256-GCM")
 
-    /// Has libcrypto look AES-256 up now, and not at the first use.
+    /// Fetches AES-256 now instead of on first use.
     static func prepare() { _ = aes256 }
 
     private let sealing: CipherPool
@@ -25,9 +25,10 @@ public struct AESGCM: Sendable {
 
     /// Prepares a key of 16, 24 or 32 bytes.
     ///
-    /// - Parameter nonceCount: The length of the nonces in bytes, 1 to 128. Anything but 12 is for formats that have
-    ///   it so: two nonces of another length may come to the same.
-    /// - Throws: `CryptoError` (`invalidKeyLength`) for another length; `OpenSSLError` when libcrypto has no AES.
+    /// - Parameter nonceCount: The length of the nonces in bytes, 1 to 128. Only formats that prescribe it should use a
+    ///   length other than 12, because longer nonces can collide after hashing.
+    /// - Throws: `CryptoError` (`invalidKeyLength`) for a key of another length; `OpenSSLError` if libcrypto has no
+    ///   AES.
     public init(key: SecretBytes, nonceCount: Int = Self.nonceCount) throws {
         precondition((1...128).contains(nonceCount), "libcrypto takes nonces of 1 to 128 bytes")
         self.nonceCount = nonceCount
@@ -42,9 +43,9 @@ public struct AESGCM: Sendable {
         opening = CipherPool(cipher: cipher, key: key, nonceCount: nonceCount, encrypts: false)
     }
 
-    /// Encrypts and authenticates bytes that are no secret by themselves.
+    /// Encrypts and authenticates bytes that are not secret by themselves.
     ///
-    /// - Throws: `CryptoError` (`invalidNonceLength`, `invalidInput`); `OpenSSLError` when libcrypto fails.
+    /// - Throws: `CryptoError` (`invalidNonceLength`, `invalidInput`); `OpenSSLError` if libcrypto fails.
     public func seal(
         _ plaintext: [UInt8], nonce: [UInt8], additionalData: [UInt8]
     ) throws -> (ciphertext: [UInt8], tag: [UInt8]) {
@@ -53,17 +54,17 @@ public struct AESGCM: Sendable {
 
     /// Encrypts and authenticates a secret.
     ///
-    /// - Throws: `CryptoError` (`invalidNonceLength`, `invalidInput`); `OpenSSLError` when libcrypto fails.
+    /// - Throws: `CryptoError` (`invalidNonceLength`, `invalidInput`); `OpenSSLError` if libcrypto fails.
     public func seal(
         _ plaintext: SecretBytes, nonce: [UInt8], additionalData: [UInt8]
     ) throws -> (ciphertext: [UInt8], tag: [UInt8]) {
         try unsafe plaintext.withUnsafeBytes { try unsafe seal($0, nonce: nonce, additionalData: additionalData) }
     }
 
-    /// Checks and decrypts to a secret.
+    /// Authenticates and decrypts to a secret.
     ///
-    /// - Throws: `CryptoError` (`authenticationFailed`) when key, nonce, additional data, ciphertext or tag do not
-    ///   belong together, also (`invalidNonceLength`, `invalidInput`); `OpenSSLError` when libcrypto fails.
+    /// - Throws: `CryptoError`: `authenticationFailed` if key, nonce, additional data, ciphertext and tag do not match,
+    ///   `invalidNonceLength`, `invalidInput`; `OpenSSLError` if libcrypto fails.
     public func open(
         ciphertext: [UInt8], tag: [UInt8], nonce: [UInt8], additionalData: [UInt8]
     ) throws -> SecretBytes {
@@ -72,9 +73,10 @@ public struct AESGCM: Sendable {
         }
     }
 
-    /// Checks and decrypts to ordinary bytes.
+    /// Authenticates and decrypts to ordinary bytes.
     ///
-    /// - Throws: As `open(ciphertext:tag:nonce:additionalData:)`.
+    /// - Throws: `CryptoError`: `authenticationFailed` if key, nonce, additional data, ciphertext and tag do not match,
+    ///   `invalidNonceLength`, `invalidInput`; `OpenSSLError` if libcrypto fails.
     public func openBytes(
         ciphertext: [UInt8], tag: [UInt8], nonce: [UInt8], additionalData: [UInt8]
     ) throws -> [UInt8] {
@@ -147,7 +149,7 @@ public struct AESGCM: Sendable {
         guard nonce.count == nonceCount else {
             throw CryptoError(.invalidNonceLength, "a GCM nonce has \(nonceCount) bytes here")
         }
-        // libcrypto counts in int; one block is left for its own rounding.
+        // libcrypto counts in int, and one block is reserved for rounding.
         guard lengths.allSatisfy({ $0 < Int(Int32.max) - 16 }) else {
             throw CryptoError(.invalidInput, "one GCM message holds less than 2 GiB")
         }
@@ -155,27 +157,30 @@ public struct AESGCM: Sendable {
 }
 
 extension AESGCM {
-    /// Encrypts one message under a key of its own.
+    /// Encrypts one message with a key that is used only once.
     ///
-    /// - Throws: As `init(key:)` and `seal(_:nonce:additionalData:)`.
+    /// - Throws: `CryptoError` (`invalidKeyLength`, `invalidNonceLength`, `invalidInput`); `OpenSSLError` if libcrypto
+    ///   fails.
     public static func seal(
         _ plaintext: SecretBytes, key: SecretBytes, nonce: [UInt8], additionalData: [UInt8]
     ) throws -> (ciphertext: [UInt8], tag: [UInt8]) {
         try AESGCM(key: key).seal(plaintext, nonce: nonce, additionalData: additionalData)
     }
 
-    /// Encrypts one message that is no secret by itself under a key of its own.
+    /// Encrypts one message that is not secret by itself with a key that is used only once.
     ///
-    /// - Throws: As `init(key:)` and `seal(_:nonce:additionalData:)`.
+    /// - Throws: `CryptoError` (`invalidKeyLength`, `invalidNonceLength`, `invalidInput`); `OpenSSLError` if libcrypto
+    ///   fails.
     public static func seal(
         _ plaintext: [UInt8], key: SecretBytes, nonce: [UInt8], additionalData: [UInt8]
     ) throws -> (ciphertext: [UInt8], tag: [UInt8]) {
         try AESGCM(key: key).seal(plaintext, nonce: nonce, additionalData: additionalData)
     }
 
-    /// Decrypts one message under a key of its own.
+    /// Decrypts one message with a key that is used only once.
     ///
-    /// - Throws: As `init(key:)` and `open(ciphertext:tag:nonce:additionalData:)`.
+    /// - Throws: `CryptoError`: `authenticationFailed` if the inputs do not match, `invalidKeyLength`,
+    ///   `invalidNonceLength`, `invalidInput`; `OpenSSLError` if libcrypto fails.
     public static func open(
         ciphertext: [UInt8], tag: [UInt8], nonce: [UInt8], additionalData: [UInt8], key: SecretBytes
     ) throws -> SecretBytes {

@@ -1,7 +1,7 @@
 import COpenSSL
 public import KeyfobPrimitives
 
-/// AES key wrap: RFC 3394, the `A256KW` of JOSE, and with padding RFC 5649, PKCS#11's `CKM_AES_KEY_WRAP_KWP`.
+/// AES key wrap: RFC 3394 (`A256KW` of JOSE), and with padding RFC 5649 (`CKM_AES_KEY_WRAP_KWP` of PKCS#11).
 public struct AESKeyWrap: Sendable {
     private init() {}
 
@@ -12,9 +12,9 @@ public struct AESKeyWrap: Sendable {
         16: fetchCipher("AES-128-WRAP-PAD"), 24: fetchCipher("AES-192-WRAP-PAD"), 32: fetchCipher("AES-256-WRAP-PAD"),
     ]
 
-    /// Wraps `secret`, whose length is a multiple of 8 and at least 16; the result is 8 bytes longer.
+    /// Wraps `secret`, whose length is a multiple of 8 and at least 16. The result is 8 bytes longer.
     ///
-    /// - Throws: `CryptoError` (`invalidKeyLength`, `invalidInput`); `OpenSSLError` when libcrypto fails.
+    /// - Throws: `CryptoError` (`invalidKeyLength`, `invalidInput`); `OpenSSLError` if libcrypto fails.
     public static func wrap(_ secret: SecretBytes, key: SecretBytes) throws -> [UInt8] {
         guard secret.count >= 16, secret.count % 8 == 0, secret.count < 1 << 20 else {
             throw CryptoError(.invalidInput, "key wrap takes a multiple of 8 bytes, at least 16")
@@ -29,15 +29,15 @@ public struct AESKeyWrap: Sendable {
         return output
     }
 
-    /// Unwraps what `wrap(_:key:)` made.
+    /// Unwraps the result of `wrap(_:key:)`.
     ///
-    /// - Throws: `CryptoError`: `authenticationFailed` for a wrong key or changed bytes, `invalidKeyLength`,
-    ///   `invalidInput`; `OpenSSLError` when libcrypto fails.
+    /// - Throws: `CryptoError`: `authenticationFailed` for a wrong key or modified bytes, `invalidKeyLength`,
+    ///   `invalidInput`; `OpenSSLError` if libcrypto fails.
     public static func unwrap(_ wrapped: [UInt8], key: SecretBytes) throws -> SecretBytes {
         guard wrapped.count >= 24, wrapped.count % 8 == 0, wrapped.count < 1 << 20 else {
             throw CryptoError(.invalidInput, "a wrapped key is a multiple of 8 bytes, at least 24")
         }
-        // libcrypto works in place on as many bytes as go in.
+        // libcrypto uses the output as a work area as long as the input.
         let whole = try unsafe SecretBytes(count: wrapped.count) { output in
             let written = try unsafe wrapped.withUnsafeBytes { source in
                 try unsafe run(ciphers, source, key: key, into: output, encrypts: false)
@@ -47,9 +47,9 @@ public struct AESKeyWrap: Sendable {
         return whole.prefix(wrapped.count - 8)
     }
 
-    /// Wraps `secret` of any length from 1 byte (RFC 5649); the result is a multiple of 8 bytes, at most 15 longer.
+    /// Wraps `secret` of at least 1 byte (RFC 5649). The result is a multiple of 8 bytes, at most 15 longer.
     ///
-    /// - Throws: `CryptoError` (`invalidKeyLength`, `invalidInput`); `OpenSSLError` when libcrypto fails.
+    /// - Throws: `CryptoError` (`invalidKeyLength`, `invalidInput`); `OpenSSLError` if libcrypto fails.
     public static func wrapPadded(_ secret: SecretBytes, key: SecretBytes) throws -> [UInt8] {
         guard secret.count >= 1, secret.count < 1 << 20 else {
             throw CryptoError(.invalidInput, "key wrap with padding takes at least 1 byte, and less than 1 MiB")
@@ -64,10 +64,10 @@ public struct AESKeyWrap: Sendable {
         return output
     }
 
-    /// Unwraps what `wrapPadded(_:key:)` or a token's `CKM_AES_KEY_WRAP_KWP` made (RFC 5649).
+    /// Unwraps the result of `wrapPadded(_:key:)` or of a token's `CKM_AES_KEY_WRAP_KWP` (RFC 5649).
     ///
-    /// - Throws: `CryptoError`: `authenticationFailed` for a wrong key or changed bytes, `invalidKeyLength`,
-    ///   `invalidInput`; `OpenSSLError` when libcrypto fails.
+    /// - Throws: `CryptoError`: `authenticationFailed` for a wrong key or modified bytes, `invalidKeyLength`,
+    ///   `invalidInput`; `OpenSSLError` if libcrypto fails.
     public static func unwrapPadded(_ wrapped: [UInt8], key: SecretBytes) throws -> SecretBytes {
         guard wrapped.count >= 16, wrapped.count % 8 == 0, wrapped.count < 1 << 20 else {
             throw CryptoError(.invalidInput, "a wrapped key is a multiple of 8 bytes, at least 16")
@@ -88,7 +88,7 @@ public struct AESKeyWrap: Sendable {
         return CryptoError(.authenticationFailed, "the wrapped key does not belong to this key")
     }
 
-    /// How many bytes it wrote; `nil` when the cipher refused.
+    /// Runs a cipher and returns the number of bytes it wrote; `nil` if it failed.
     private static func run(
         _ ciphers: [Int: OwnedPointer?], _ source: UnsafeRawBufferPointer, key: SecretBytes,
         into target: UnsafeMutableBufferPointer<UInt8>, encrypts: Bool
@@ -99,7 +99,7 @@ public struct AESKeyWrap: Sendable {
         guard let cipher = known else { throw OpenSSLError(draining: "EVP_CIPHER_fetch") }
         let pointer = try unsafe check("EVP_CIPHER_CTX_new", EVP_CIPHER_CTX_new())
         defer { unsafe EVP_CIPHER_CTX_free(pointer) }
-        // Without the flag EVP refuses the wrap modes, because they grow their output.
+        // EVP requires this flag for the wrap modes, because their output is longer than the input.
         unsafe EVP_CIPHER_CTX_set_flags(pointer, EVP_CIPHER_CTX_FLAG_WRAP_ALLOW)
         try unsafe cipher.withPointer { cipher in
             try unsafe key.withUnsafeBytes { key in

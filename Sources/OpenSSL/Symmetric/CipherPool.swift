@@ -1,10 +1,10 @@
 import COpenSSL
 import KeyfobPrimitives
 
-/// Cipher contexts with a key already in them, handed to one caller at a time.
+/// A pool of cipher contexts with an expanded key, each used by one caller at a time.
 ///
-/// Making a context and expanding a key costs more than sealing a short blob. The pool grows to the number of
-/// threads that seal at the same moment and keeps at most eight.
+/// Creating a context and expanding a key costs more than encrypting a short message. The pool grows to the number of
+/// concurrent callers and retains at most eight contexts.
 final class CipherPool: Sendable {
     private let idle: Lock<[OwnedPointer]>
     private let cipher: OwnedPointer
@@ -12,7 +12,7 @@ final class CipherPool: Sendable {
     private let nonceCount: Int
     private let encrypts: Bool
 
-    /// A pool for `cipher`, an AEAD, under `key`, which has the cipher's key length.
+    /// Creates a pool for the AEAD `cipher` with a `key` of the cipher's key length.
     init(cipher: OwnedPointer, key: SecretBytes, nonceCount: Int, encrypts: Bool) {
         self.idle = Lock([])
         self.cipher = cipher
@@ -21,7 +21,7 @@ final class CipherPool: Sendable {
         self.encrypts = encrypts
     }
 
-    /// Lends a keyed context. One on which `body` threw is freed, not kept.
+    /// Calls `body` with a keyed context. If `body` throws, the context is freed instead of reused.
     func withCipher<Result>(_ body: (OpaquePointer) throws -> Result) throws -> Result {
         let context = try idle.withLock { $0.popLast() } ?? make()
         let result = try unsafe context.withPointer(body)
@@ -38,7 +38,7 @@ final class CipherPool: Sendable {
                     pointer, cipher, key.baseAddress?.assumingMemoryBound(to: UInt8.self), nil, encrypts ? 1 : 0, nil))
             }
         }
-        // Twelve bytes are what GCM has anyway.
+        // GCM defaults to 12 bytes.
         if nonceCount != 12 {
             try check("EVP_CIPHER_CTX_ctrl", unsafe EVP_CIPHER_CTX_ctrl(
                 pointer, EVP_CTRL_AEAD_SET_IVLEN, Int32(nonceCount), nil))
@@ -47,7 +47,7 @@ final class CipherPool: Sendable {
     }
 }
 
-/// The cipher `name` of the default library context, or `nil` where there is none.
+/// Fetches a cipher from the default library context; `nil` if it is not available.
 func fetchCipher(_ name: String) -> OwnedPointer? {
     guard let cipher = unsafe EVP_CIPHER_fetch(nil, name, nil) else { return nil }
     return unsafe OwnedPointer(adopting: cipher) { unsafe EVP_CIPHER_free($0) }

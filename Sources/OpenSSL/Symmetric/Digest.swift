@@ -2,9 +2,9 @@ import COpenSSL
 public import Foundation
 public import KeyfobPrimitives
 
-/// A hash function (FIPS 180-4), used as a function: `Digest.sha256(bytes)`.
+/// A hash function (FIPS 180-4), called like a function: `Digest.sha256(bytes)`.
 ///
-/// Safe to use from any thread. Each algorithm is fetched once per process.
+/// Any thread may use it. Each algorithm is fetched once per process.
 public struct Digest: Hashable, Sendable, CustomStringConvertible {
     /// OpenSSL's name, such as "SHA2-256".
     let name: String
@@ -17,7 +17,7 @@ public struct Digest: Hashable, Sendable, CustomStringConvertible {
         return table
     }()
 
-    /// SHA-1. For identifiers and old files; not for signatures.
+    /// SHA-1, for identifiers and old files; not for signatures.
     public static let sha1 = Digest(name: "SHA1", count: 20)
     /// SHA-224.
     public static let sha224 = Digest(name: "SHA2-224", count: 28)
@@ -28,12 +28,12 @@ public struct Digest: Hashable, Sendable, CustomStringConvertible {
     /// SHA-512.
     public static let sha512 = Digest(name: "SHA2-512", count: 64)
 
-    /// The hash of `bytes` (EVP_Digest(3)).
+    /// Returns the hash of `bytes` (EVP_Digest(3)).
     public func callAsFunction(_ bytes: some ContiguousBytes) -> Data {
         unsafe bytes.withUnsafeBytes { unsafe hash($0) }
     }
 
-    /// The hash of `bytes`, as an array.
+    /// Returns the hash of `bytes` as an array.
     public func array(of bytes: [UInt8]) -> [UInt8] {
         unsafe Array(unsafeUninitializedCapacity: count) { target, length in
             unsafe bytes.withUnsafeBytes { unsafe hash($0, into: UnsafeMutableRawBufferPointer(target)) }
@@ -41,7 +41,7 @@ public struct Digest: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The hash of a secret. The result is an ordinary value.
+    /// Returns the hash of a secret as an ordinary value.
     public func callAsFunction(_ secret: SecretBytes) -> Data {
         unsafe secret.withUnsafeBytes { unsafe hash($0) }
     }
@@ -49,7 +49,7 @@ public struct Digest: Hashable, Sendable, CustomStringConvertible {
     /// OpenSSL's name.
     public var description: String { name }
 
-    /// Lends the EVP_MD.
+    /// Calls `body` with the EVP_MD, which is valid for the duration of the call.
     func withAlgorithm<Result, Failure: Error>(
         _ body: (OpaquePointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -85,7 +85,7 @@ private struct FetchedDigest: Sendable {
     }
 }
 
-/// Compares in a time that depends on the lengths only (CRYPTO_memcmp(3)).
+/// Compares two byte sequences in a time that depends only on their lengths (CRYPTO_memcmp(3)).
 public func constantTimeEqual(_ left: some ContiguousBytes, _ right: some ContiguousBytes) -> Bool {
     unsafe left.withUnsafeBytes { left in
         unsafe right.withUnsafeBytes { right in

@@ -2,13 +2,13 @@ import COpenSSL
 public import Foundation
 public import KeyfobPrimitives
 
-/// HMAC with SHA-256 under one key (RFC 2104), for many messages.
+/// HMAC with SHA-256 (RFC 2104) with one key, for many messages.
 ///
-/// Keyed once: the states of the two hashes after the key's block are kept, and each message begins with copies of
-/// them, so that any number of threads may use one value. libcrypto wipes the states when the last copy goes.
+/// The states of both hashes after the key block are kept, and each message starts with copies of them. Any number of
+/// threads may therefore use one value. libcrypto wipes the states when the last copy is released.
 ///
-/// Two hashes and no EVP_MAC, which copies three of them for a message, and whose first use in a process has libcrypto
-/// list all its algorithms: for a command that reads one secret, a tenth of its time.
+/// EVP_MAC is not used: it copies three states for each message, and its first use makes libcrypto list all its
+/// algorithms. That takes a tenth of the time of a command that reads one secret.
 public struct HMACSHA256: Sendable {
     /// The length of a code in bytes.
     public static let count = 32
@@ -19,15 +19,15 @@ public struct HMACSHA256: Sendable {
         return unsafe OwnedPointer(adopting: digest) { unsafe EVP_MD_free($0) }
     }()
 
-    /// Has libcrypto look its hash up now, and not at the first use.
+    /// Fetches the hash now instead of on first use.
     static func prepare() { _ = algorithm }
 
     private let inner: OwnedPointer
     private let outer: OwnedPointer
 
-    /// Prepares `key`, of any length.
+    /// Prepares a key of any length.
     ///
-    /// - Throws: `OpenSSLError` when libcrypto has no SHA-256, or memory runs out.
+    /// - Throws: `OpenSSLError` if libcrypto has no SHA-256 or memory runs out.
     public init(key: SecretBytes) throws(OpenSSLError) {
         guard let algorithm = Self.algorithm else { throw OpenSSLError(draining: "EVP_MD_fetch") }
         var key = key
@@ -46,7 +46,7 @@ public struct HMACSHA256: Sendable {
         outer = try Self.keyed(key, 0x5C, algorithm)
     }
 
-    /// The state of a hash that has taken in the key's block, each byte of it changed by `pad`.
+    /// Returns a hash state that has processed the key block, with each byte XORed with `pad`.
     private static func keyed(
         _ key: SecretBytes, _ pad: UInt8, _ algorithm: OwnedPointer
     ) throws(OpenSSLError) -> OwnedPointer {
@@ -68,28 +68,28 @@ public struct HMACSHA256: Sendable {
         return owner
     }
 
-    /// The 32-byte code of `message`.
+    /// Returns the 32-byte code of `message`.
     ///
-    /// - Throws: `OpenSSLError` when memory runs out.
+    /// - Throws: `OpenSSLError` if memory runs out.
     public func authenticationCode(for message: some ContiguousBytes) throws -> [UInt8] {
         try unsafe message.withUnsafeBytes { try unsafe code($0) }
     }
 
-    /// The 32-byte code of `message`, for the hot path.
+    /// Returns the 32-byte code of `message`; a faster variant for arrays.
     ///
-    /// - Throws: `OpenSSLError` when memory runs out.
+    /// - Throws: `OpenSSLError` if memory runs out.
     public func authenticationCode(for message: [UInt8]) throws -> [UInt8] {
         try unsafe message.withUnsafeBytes { try unsafe code($0) }
     }
 
     /// Whether `code` is the code of `message`, compared in constant time.
     ///
-    /// - Throws: `OpenSSLError` when memory runs out.
+    /// - Throws: `OpenSSLError` if memory runs out.
     public func isValid(_ code: [UInt8], for message: some ContiguousBytes) throws -> Bool {
         constantTimeEqual(try authenticationCode(for: message), code)
     }
 
-    /// The code of a secret, which is one itself.
+    /// Returns the code of a secret, which is itself secret.
     func secretCode(for message: SecretBytes) throws(OpenSSLError) -> SecretBytes {
         try unsafe SecretBytes(count: Self.count) { (output) throws(OpenSSLError) in
             try unsafe message.withUnsafeBytes { (bytes) throws(OpenSSLError) in
@@ -104,7 +104,7 @@ public struct HMACSHA256: Sendable {
         return result
     }
 
-    /// Writes the code of `bytes` to `output`, which has room for it.
+    /// Writes the code of `bytes` to `output`, which has room for 32 bytes.
     private func write(_ bytes: UnsafeRawBufferPointer, to output: UnsafeMutablePointer<UInt8>?) throws(OpenSSLError) {
         let context = try unsafe check("EVP_MD_CTX_new", EVP_MD_CTX_new())
         defer { unsafe EVP_MD_CTX_free(context) }

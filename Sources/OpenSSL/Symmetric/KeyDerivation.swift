@@ -3,20 +3,20 @@ public import KeyfobPrimitives
 
 /// HKDF with SHA-256, extract and expand (RFC 5869).
 ///
-/// Made of HMAC, and not with EVP_KDF: see ``HMACSHA256``.
+/// Built on HMAC instead of EVP_KDF for the reasons given at ``HMACSHA256``.
 public struct HKDF: Sendable {
     private init() {}
 
     /// Derives `count` bytes from the high-entropy `key`.
     ///
-    /// - Throws: `CryptoError` (`invalidInput`) for an empty key, or a count outside 1 to 8160; `OpenSSLError` when
+    /// - Throws: `CryptoError` (`invalidInput`) for an empty key, or a count outside 1 to 8160; `OpenSSLError` if
     ///   libcrypto fails.
     public static func derive(key: SecretBytes, salt: [UInt8], info: [UInt8], count: Int) throws -> SecretBytes {
         let limit = 255 * HMACSHA256.count
         guard !key.isEmpty, (1...limit).contains(count) else {
             throw CryptoError(.invalidInput, "HKDF takes a key and makes 1 to \(limit) bytes")
         }
-        // No salt is a salt of zeros, and so HMAC takes an empty key.
+        // A missing salt stands for a salt of zeros, which gives the same HMAC as an empty key.
         let pseudorandomKey = try HMACSHA256(key: SecretBytes(salt)).secretCode(for: key)
         let expanding = try HMACSHA256(key: pseudorandomKey)
         return try unsafe SecretBytes(count: count) { output in
@@ -35,17 +35,17 @@ public struct HKDF: Sendable {
         }
     }
 
-    /// What the code of one block is made of: the block before it, the information and the block's number.
+    /// Returns the input of one block: the previous block, the information and the number of the block.
     private static func message(_ block: SecretBytes, _ info: [UInt8], _ number: UInt8) -> SecretBytes {
         SecretBytes(joining: [block, SecretBytes(info), SecretBytes([number])])
     }
 }
 
-/// The key derivation function of ANSI X9.63 (SEC 1 3.6.1), which follows a key agreement.
+/// The key derivation function of ANSI X9.63 (SEC 1 section 3.6.1), used after a key agreement.
 public struct X963KDF: Sendable {
     private init() {}
 
-    /// The most that one derivation makes, in bytes. Its length may come from somebody else's message.
+    /// The limit for one derivation in bytes. The count may come from a peer's message.
     public static let maximumCount = 1 << 24
 
     private static let algorithm: OwnedPointer? = {
@@ -56,7 +56,7 @@ public struct X963KDF: Sendable {
     /// Derives `count` bytes from the shared secret.
     ///
     /// - Throws: `CryptoError` (`invalidInput`) for an empty secret or a count outside 1 to `maximumCount`;
-    ///   `OpenSSLError` when libcrypto fails.
+    ///   `OpenSSLError` if libcrypto fails.
     public static func derive(
         secret: SecretBytes, sharedInfo: [UInt8], count: Int, digest: Digest
     ) throws -> SecretBytes {
@@ -76,19 +76,20 @@ public struct X963KDF: Sendable {
     }
 }
 
-/// scrypt, the memory-hard derivation for passphrases (RFC 7914).
+/// scrypt, the memory-hard key derivation for passphrases (RFC 7914).
 public struct Scrypt: Sendable {
     private init() {}
 
-    /// The most memory one derivation may take, in bytes: 1 GiB. Parameters may come from a file somebody changed.
+    /// The limit for the memory of one derivation: 1 GiB. The parameters may come from a file that was tampered with.
     public static let memoryLimit = 1 << 30
 
     /// Derives `count` bytes from a passphrase.
     ///
-    /// Blocks for as long as the parameters ask: use a thread that may block. Takes 128 times `n` times `r` bytes.
+    /// Blocks as long as the parameters require, so call it on a thread that may block. It uses 128 times `n` times `r`
+    /// bytes.
     ///
-    /// - Throws: `CryptoError` (`invalidInput`) when `n` is not a power of two above 1, when another parameter is
-    ///   below 1, or when the memory exceeds `memoryLimit`; `OpenSSLError` when memory runs out.
+    /// - Throws: `CryptoError` (`invalidInput`) if `n` is not a power of two above 1, another parameter is below 1, or
+    ///   the memory exceeds `memoryLimit`; `OpenSSLError` if memory runs out.
     public static func derive(
         passphrase: SecretBytes, salt: [UInt8], n: Int, r: Int, p: Int, count: Int
     ) throws -> SecretBytes {

@@ -1,13 +1,13 @@
 import COpenSSL
 public import KeyfobPrimitives
 
-/// Random bytes of libcrypto's generators (RAND_bytes(3)), seeded by the kernel and safe across threads and forks.
+/// Random bytes from libcrypto's generators (RAND_bytes(3)), seeded by the kernel and safe across threads and forks.
 public struct RandomBytes: Sendable {
     private init() {}
 
-    /// `count` bytes that may become public, such as a nonce.
+    /// Returns `count` bytes that may become public, such as a nonce.
     ///
-    /// - Throws: `OpenSSLError` when the generator has no entropy.
+    /// - Throws: `OpenSSLError` if the generator has no entropy.
     public static func bytes(count: Int) throws(OpenSSLError) -> [UInt8] {
         precondition(count >= 0, "a count is not negative")
         var result = [UInt8](repeating: 0, count: count)
@@ -15,9 +15,9 @@ public struct RandomBytes: Sendable {
         return result
     }
 
-    /// `count` bytes that must stay secret, such as a key (RAND_priv_bytes(3)).
+    /// Returns `count` bytes that must stay secret, such as a key (RAND_priv_bytes(3)).
     ///
-    /// - Throws: `OpenSSLError` when the generator has no entropy.
+    /// - Throws: `OpenSSLError` if the generator has no entropy.
     public static func secret(count: Int) throws(OpenSSLError) -> SecretBytes {
         precondition(count >= 0, "a count is not negative")
         return try unsafe SecretBytes(count: count) { (buffer) throws(OpenSSLError) in

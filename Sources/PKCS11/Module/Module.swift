@@ -206,7 +206,7 @@ import Synchronization
             try checkEnd()
             if !isForked, lifecycle.isOurs, let finalize = unsafe functions.table.pointee.C_Finalize {
                 // Ignore a failure (not initialised, a lost daemon): the library is initialised in any case.
-                _ = finalize(nil)
+                _ = PendingCalls.during(.finalize, of: path) { finalize(nil) }
             }
             lifecycle.isOurs = false
             lifecycle.isOurs = try Self.initialize(functions, of: path, arguments: initializationArguments)
@@ -280,7 +280,9 @@ import Synchronization
 
     /// Initialises the library. Returns false if other code had initialised it, in which case it must not be finalised
     /// here.
-    private static func initialize(_ functions: FunctionList, arguments: String?) throws(PKCS11Error) -> Bool {
+    private static func initialize(
+        _ functions: FunctionList, of path: String, arguments: String?
+    ) throws(PKCS11Error) -> Bool {
         let initialize = try unsafe functions.entry(functions.table.pointee.C_Initialize, .initialize)
         let returnValue: CK_RV
         if let arguments {
@@ -293,7 +295,7 @@ import Synchronization
             }
         } else {
             // p11-kit replaces missing arguments by its own: OS locking, and the arguments from its configuration.
-            returnValue = initialize(nil)
+            returnValue = PendingCalls.during(.initialize, of: path) { initialize(nil) }
         }
         if returnValue == CKR_CRYPTOKI_ALREADY_INITIALIZED { return false }
         try PKCS11Error.check(.initialize, returnValue)

@@ -33,7 +33,9 @@ extension Session {
             while found.count < limit, returnValue == CKR_OK {
                 let room = min(batch.count, limit - found.count)
                 var count = CK_ULONG(0)
-                returnValue = unsafe find(handle, batch.baseAddress, CK_ULONG(room), &count)
+                returnValue = pending(.findObjects) {
+                    unsafe find(handle, batch.baseAddress, CK_ULONG(room), &count)
+                }
                 // The bound prevents reading beyond the batch if a module counts wrongly.
                 let received = min(Int(clamping: count), room)
                 if returnValue != CKR_OK || received == 0 { break }

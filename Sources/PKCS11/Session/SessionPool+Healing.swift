@@ -134,7 +134,8 @@ extension SessionPool {
         let secret = isTyped ? nil : try askForPIN()
         guard isTyped || secret != nil else { return false }
         func send() throws -> Bool {
-            // Only now: a PIN that is not sent must not end a login that is in force.
+            // Log out only when the PIN is about to be sent. Otherwise other pools would lose a login that they may
+            // not be able to repeat.
             if isLoggedIn { try anchor.session.logout() }
             return try self.send(secret, anchor, &climb)
         }
@@ -167,14 +168,6 @@ extension SessionPool {
             // a PIN that was not sent must not be reported as wrong.
             throw Refusal(error: PKCS11Error(function: .getTokenInfo, returnValue: value, detail: detail))
         }
-        let isTyped = configuration.usesProtectedAuthenticationPath && flags.contains(.protectedAuthenticationPath)
-        let secret = isTyped ? nil : try askForPIN()
-        guard isTyped || secret != nil else { return false }
-        // Log out only when the PIN is about to be sent. Otherwise other pools would lose a login that they may not be
-        // able to repeat.
-        if isLoggedIn { try anchor.session.logout() }
-        try send(secret, anchor, &climb)
-        return true
     }
 
     private func askForPIN() throws(Refusal) -> SecretBytes? {

@@ -63,13 +63,18 @@ import Synchronization
     // process.
     nonisolated(unsafe) private var sharedState: Lock<State>
 
+    /// Surrounds every login with a PIN.
+    ///
+    /// Calls `send`, which returns whether the token has checked the PIN, or throws instead of sending it.
+    package typealias Admission = @Sendable (_ pin: SecretBytes, _ send: () throws -> Bool) throws -> Bool
+
     /// Creates a pool. Nothing is opened before the first call.
     ///
     /// - Parameters:
     ///   - token: A URI that fits exactly one token.
     ///   - pin: Asked at most once for each login, with no lock held; `nil` means to work without a login. If it
     ///     throws, every call that waits for this login throws the same error.
-    public init(
+    public convenience init(
         module: Module, token: PKCS11URI, configuration: Configuration = Configuration(),
         pin: @escaping @Sendable () throws -> SecretBytes?
     ) {

@@ -2,7 +2,7 @@ import Foundation
 import KeychainServices
 import Testing
 
-/// The classes under which values are kept; the raw values are the constants, which are no literals.
+/// The classes of stored values. The raw values are computed, because the constants are not literals.
 private enum ValueClass: RawRepresentable, CaseIterable {
     case generic, internet
 
@@ -22,7 +22,7 @@ private enum ValueClass: RawRepresentable, CaseIterable {
     }
 }
 
-/// Values of any Codable type under a class and a key.
+/// Codable values stored under a class and a key.
 private struct Values {
     typealias Attributes = [CFString: Any]
 
@@ -88,7 +88,7 @@ private struct Values {
     }
 }
 
-/// The fifth calling style: a manager for Codable values over item classes.
+/// The fifth calling style: a manager for Codable values in several item classes.
 @Suite struct CodableStyleTests {
     private struct Tokens: Codable, Equatable {
         var access: String

@@ -2,7 +2,7 @@ import Foundation
 import KeychainServices
 import Testing
 
-/// An item as an object: found by a query with wildcards, changed, and written back through its persistent reference.
+/// An item as an object: found with wildcards, changed, and written back through its persistent reference.
 private final class PasswordItem {
     var service: String
     var account: String
@@ -31,7 +31,7 @@ private final class PasswordItem {
         return attributes
     }
 
-    /// Items of a service, of an account, of both or of neither.
+    /// Returns the items of a service, an account, both or neither.
     static func find(service: String? = nil, account: String? = nil) throws -> [PasswordItem] {
         var query: [CFString: Any] = [
             kSecClass: kSecClassGenericPassword, kSecMatchLimit: kSecMatchLimitAll, kSecReturnAttributes: true,
@@ -46,7 +46,7 @@ private final class PasswordItem {
         return (result as? [[String: Any]] ?? []).compactMap(PasswordItem.init)
     }
 
-    /// Adds the item, or writes what it has now over what is stored.
+    /// Adds the item, or overwrites the stored one.
     func write() throws {
         if let reference {
             let query: [CFString: Any] = [kSecValuePersistentRef: reference]
@@ -62,7 +62,7 @@ private final class PasswordItem {
         password = nil
     }
 
-    /// The stored bytes: read only when asked for.
+    /// Returns the stored bytes, read on demand.
     func secret() throws -> Data? {
         let query: [CFString: Any] = [kSecValuePersistentRef: reference as Any, kSecReturnData: true]
         var result: CFTypeRef?

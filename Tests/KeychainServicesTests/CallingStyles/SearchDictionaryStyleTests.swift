@@ -2,7 +2,7 @@ import Foundation
 import KeychainServices
 import Testing
 
-/// The third calling style: one mutable search dictionary for a site's password, and result codes at every step.
+/// The third calling style: one mutable search dictionary for a site's password, and a result code for every step.
 @Suite struct SearchDictionaryStyleTests {
     private func search(_ user: String) -> NSMutableDictionary {
         let item = NSMutableDictionary()
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    /// A dictionary that one change made wrong.
+    /// A dictionary with one invalid change.
     struct Spoiled: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let status: OSStatus

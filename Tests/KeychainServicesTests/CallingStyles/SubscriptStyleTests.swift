@@ -2,7 +2,7 @@ import Foundation
 import KeychainServices
 import Testing
 
-/// A service's passwords as a dictionary: look first, then add or update; `nil` removes.
+/// The passwords of a service as a dictionary: search first, then add or update; `nil` removes.
 private struct Passwords {
     let service: String
 

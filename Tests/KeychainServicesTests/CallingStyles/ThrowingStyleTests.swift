@@ -2,7 +2,7 @@ import Foundation
 import KeychainServices
 import Testing
 
-/// Four verbs that throw, with an error for each way to fail.
+/// Four throwing functions with an error for each failure.
 private enum Vault {
     enum Failure: Error, Equatable {
         case absent

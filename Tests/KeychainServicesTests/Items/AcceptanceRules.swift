@@ -11,7 +11,7 @@ extension Rule {
         SecAccessControl(protection: "ak", flags: flags)
     }
 
-    /// What stands next to the behaviour vectors: the same stories, a step to the side.
+    /// Variations of the behaviour vectors.
     static let acceptance: [Rule] = [
         Rule("A", "a service of the same account, no account at all, and each with its result") { bench in
             for service in ["s1", "s2", ""] { bench.expect(0, bench.add(genp("a", service))) }
@@ -97,7 +97,7 @@ extension Rule {
             for key in ["class", "v_Ref", "v_PersistentRef", "m_Limit", "r_Data", "u_OpPrompt"] {
                 bench.expect(-25303, bench.update(genp("b", "t"), [key: "genp"]), key)
             }
-            // What is synchronized is not met by who does not say so.
+            // A query without the attribute does not match synchronizable items.
             bench.expect(0, bench.add(genp("z", "s", ["sync": true])))
             bench.expect(-25300, bench.update(genp("z", "s"), ["icmt": "c"]))
             bench.expect(-25300, bench.delete(genp("z", "s")))
@@ -149,7 +149,7 @@ extension Rule {
             bench.expect(0, bench.update(["v_Ref": pair.secIdentity], ["labl": "N"]))
             for itemClass in ["idnt", "cert", "keys"] { bench.expect(0, bench.copy(["class": itemClass, "labl": "N"])) }
             bench.expect(0, bench.update(["v_Ref": pair.secCertificate], ["labl": "C"]))
-            // By attributes the label must be that of both halves.
+            // By attributes, the label must match both halves.
             bench.expect(-25300, bench.delete(["class": "idnt", "labl": "N"]))
             bench.expect(0, bench.copy(["class": "keys"]))
             bench.expect(-25300, bench.copy(["class": "cert", "labl": "N"]))

@@ -10,7 +10,7 @@ extension Rule {
     private static func with(_ password: String) -> [String: Any] { ["u_CredRef": Data(password.utf8)] }
     private static var secret: Data { Data("secret".utf8) }
 
-    /// apple-secitem 4.6: a password of the application's own, mixed into the item.
+    /// Items under an application password.
     static let applicationPasswords: [Rule] = [
         Rule("4.6", "data under a password is given to who has it, in every shape") { bench in
             for itemClass in ["genp", "inet"] {
@@ -41,7 +41,7 @@ extension Rule {
                 bench.expect(-25293, bench.update(item + with("other"), change))
             }
             #expect(bench.copying(item + wantsData + with("pass")).data == secret)
-            // What the password does not protect needs none.
+            // Changing unprotected attributes does not require the password.
             bench.expect(0, bench.update(item, ["labl": "l", "svce": "t"]))
             #expect(bench.copying(genp("a", "t") + wantsData + with("pass")).data == secret)
             bench.expect(0, bench.update(genp("a", "t") + with("pass"), ["v_Data": Data("new".utf8), "svce": "s"]))
@@ -79,7 +79,7 @@ extension Rule {
             let none = bench.copying(genp("b", "s") + wantsData)
             #expect(none.status == 0 && none.value == nil)
             bench.expect(0, bench.copy(genp("b", "s")))
-            // Bytes that look like a seal are data where nothing asks for a password.
+            // Bytes that look like a seal are ordinary data if the item has no password.
             let seal = try ApplicationPassword(SecretBytes(utf8: "p")).seal(SecretBytes(secret)).copyData()
             bench.expect(0, bench.add(genp("c", "s", ["v_Data": seal])))
             #expect(bench.copying(genp("c", "s") + wantsData).data == seal)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Bad input of the four functions")
 struct BadInputTests {
-    /// One dictionary that each function refuses, and how; `nil` where it is not refused for what is wrong here.
+    /// A dictionary with the error of each function; `nil` if the function accepts the defect under test.
     struct Row: Sendable, CustomTestStringConvertible {
         let name: String
         let dictionary: @Sendable () -> [String: Any]
@@ -30,7 +30,7 @@ struct BadInputTests {
         }
     }
 
-    /// Rows E1 to E40 of apple-secitem 3.1 that one dictionary provokes.
+    /// Parameter errors E1 to E40 that a single dictionary provokes.
     static let rows: [Row] = [
         Row("E1 an empty dictionary", -50) { [:] },
         Row("E2 no class", -50) { ["acct": "a"] },
@@ -102,7 +102,7 @@ struct BadInputTests {
         Row("E13 a list and a filter", add: -50, copy: -25300, update: -50, delete: -50) {
             ["class": "genp", "m_ItemList": [Data()], "m_CaseInsensitive": true]
         },
-        // Removing all that match is what SecItemDelete does; source-compat has libraries say so.
+        // SecItemDelete removes all matches anyway, and libraries pass this limit.
         Row("E13 no limit", add: -50, copy: -25300, update: -50, delete: -25300) { ["class": "genp", "m_Limit": "m_LimitAll"] },
         Row("E13 no limit, as a number", add: -50, copy: -25300, update: -50, delete: -25300) { ["class": "genp", "m_Limit": -1] },
         Row("E13 a limit of one", add: -50, copy: -25300, update: -50, delete: -50) { ["class": "genp", "m_Limit": "m_LimitOne"] },
@@ -165,7 +165,7 @@ struct BadInputTests {
         if let status = row.delete { bench.expect(status, bench.delete(dictionary), "delete") }
     }
 
-    /// Nothing is ever stored in it, so that all rows can share it.
+    /// Nothing is ever stored in it, so all rows share it.
     private static var bench: ItemBench { get throws { try sharedBench.get() } }
     private static let sharedBench = Result { try ItemBench() }
 

@@ -9,7 +9,7 @@ import Testing
 @testable import KeychainServices
 
 extension TestPair {
-    /// One more certificate for the same key, by the real OpenSSL.
+    /// Another certificate for the same key, made by the openssl command.
     func anotherCertificate(_ name: String, _ options: [String] = []) throws -> Certificate {
         let directory = try TemporaryDirectory()
         try directory.write(key.pkcs8DER().copyBytes(), to: "key.der")
@@ -25,7 +25,7 @@ extension TestPair {
 }
 
 extension Rule {
-    /// Section 2: the four functions.
+    /// The four functions.
     static let calls: [Rule] = [
         Rule("2.1", "false takes a kind of result back") { bench in
             bench.expect(0, bench.add(genp("a", "s", ["v_Data": Data("x".utf8)])))
@@ -242,10 +242,10 @@ extension Rule {
             _ = try bench.generating(parameters)
             _ = try bench.generating(parameters + ["tkid": "com.apple.setoken"])
             _ = try bench.generating(parameters + ["tkid": "com.apple.setoken", "atag": "elsewhere"])
-            // A token of this name there may have been once.
+            // As if a token with this name had existed before.
             try bench.keychain.update(Criteria(.key, [.applicationTag: "elsewhere"]), [.tokenID: "gone"])
             let found = bench.copying(["class": "keys"] + wantsAll + wantsAttributes + wantsPersistent).dictionaries ?? []
-            // Two given, and three pairs.
+            // Two that were added, and three pairs.
             #expect(found.count == 8)
             for (index, one) in found.enumerated() {
                 let query = ["v_PersistentRef": one["v_PersistentRef"] as Any]
@@ -260,7 +260,7 @@ extension Rule {
                     bench.expect(-25300, bench.update(query, ["tkid": "gone"]))
                 }
             }
-            // What is so of one of them and not of another is a change.
+            // A value that only some of the items have is a change.
             bench.expect(-25309, bench.update(["class": "keys", "kcls": 1], ["extr": 0]))
         },
         Rule("2.6", "an identity's reference updates both halves") { bench in

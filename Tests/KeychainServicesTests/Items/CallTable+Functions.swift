@@ -11,7 +11,7 @@ private var service: [String: Any] { ["class": "genp", "svce": "s"] }
 private var full: [String: Any] { genp("a", "s", ["v_Data": secret, "labl": "l"]) }
 
 extension CallRow {
-    /// SecItemAdd (apple-secitem 2.4).
+    /// SecItemAdd.
     static func additions() throws -> [CallRow] {
         let pair = try TestPair()
         let control = SecAccessControl(protection: "ak", flags: .userPresence)
@@ -59,7 +59,7 @@ extension CallRow {
         ]
     }
 
-    /// SecItemCopyMatching (apple-secitem 2.5).
+    /// SecItemCopyMatching.
     static func searches() throws -> [CallRow] {
         let pair = try TestPair("one")
         let two: [[String: Any]] = [full, other]
@@ -121,7 +121,7 @@ extension CallRow {
         ]
     }
 
-    /// SecItemUpdate (apple-secitem 2.6).
+    /// SecItemUpdate.
     static func changes() -> [CallRow] { [
         CallRow("nothing there", .update(["labl": "x"]), item, -25300),
         CallRow("no changes", .update([:]), item, 0, given: [full], after: [(item + ["labl": "l"], 1)]),
@@ -170,7 +170,7 @@ extension CallRow {
         CallRow("without a class", .update(["labl": "x"]), ["acct": "a"], -50, given: [full]),
     ] }
 
-    /// SecItemDelete (apple-secitem 2.7).
+    /// SecItemDelete.
     static func removals() -> [CallRow] { [
         CallRow("nothing there", .delete, item, -25300),
         CallRow("one", .delete, item, 0, given: [full, other], after: [(service, 1)]),
@@ -194,7 +194,7 @@ extension CallRow {
             given: [item + ["accc": SecAccessControl(protection: "ak", flags: .userPresence)]], after: [(item, 0)]),
     ] }
 
-    /// The shapes of results (apple-secitem 2.8).
+    /// The shapes of results.
     static func shapes() -> [CallRow] { [
         CallRow("data", .copy, item + wantsData, 0, .data(secret), given: [full]),
         CallRow("empty data", .copy, item + wantsData, 0, .data(Data()), given: [item + ["v_Data": Data()]]),
@@ -216,7 +216,7 @@ extension CallRow {
         CallRow("the number one", .copy, item + ["r_Data": 1], -50, given: [full]),
     ] }
 
-    /// Tombstones (apple-secitem 2.10).
+    /// Tombstones.
     static func tombstones() throws -> [CallRow] {
         let pair = try TestPair()
         let identity: [String: Any] = ["v_Ref": pair.secIdentity]

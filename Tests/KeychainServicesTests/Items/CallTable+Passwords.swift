@@ -10,7 +10,7 @@ private var item: [String: Any] { genp("a", "s") }
 private var site: [String: Any] { ["class": "inet", "srvr": "example.org", "acct": "a"] }
 
 extension CallRow {
-    /// What all classes have (apple-secitem 1.3).
+    /// Attributes of all classes.
     static func common() -> [CallRow] {
         var rows: [CallRow] = []
         for (itemClass, own) in [("genp", ["acct": "a"]), ("inet", ["srvr": "h"]), ("cert", ["slnr": "a"]), ("keys",
@@ -65,7 +65,7 @@ extension CallRow {
         return rows
     }
 
-    /// Passwords (apple-secitem 1.4, 1.5).
+    /// Passwords.
     static func passwords() -> [CallRow] { [
         CallRow("the generic attribute is no part of the key", .add, item + ["gena": "2"], -25299,
             given: [item + ["gena": "1"]]),
@@ -114,7 +114,7 @@ extension CallRow {
         CallRow("a key's tag", .delete, item + ["atag": "t"], -25303, given: [item], after: [(item, 1)]),
     ] }
 
-    /// Numbers and what is given as one (apple-secitem 1.10).
+    /// Numbers, and values that convert to numbers.
     static func numbers() -> [CallRow] {
         var rows: [CallRow] = []
         for (text, back) in [

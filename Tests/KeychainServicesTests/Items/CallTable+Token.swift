@@ -7,7 +7,7 @@ import Testing
 private let then = Date(timeIntervalSinceReferenceDate: 77)
 
 extension CallRow {
-    /// Certificates (apple-secitem 1.6).
+    /// Certificates.
     static func certificates() throws -> [CallRow] {
         let pair = try TestPair("one", ["-set_serial", "0x1234"])
         let other = try TestPair("one", ["-set_serial", "0x1234"])
@@ -60,7 +60,7 @@ extension CallRow {
         ]
     }
 
-    /// Keys (apple-secitem 1.7).
+    /// Keys.
     static func keys() throws -> [CallRow] {
         let pair = try TestPair()
         let (ref, hash) = (["v_Ref": pair.secKey] as [String: Any], pair.certificate.publicKey.identifier)
@@ -121,7 +121,7 @@ extension CallRow {
         ]
     }
 
-    /// Identities (apple-secitem 1.8).
+    /// Identities.
     static func identities() throws -> [CallRow] {
         let pair = try TestPair("one", ["-set_serial", "0x80"])
         let rival = try TestPair("one", ["-set_serial", "0x80"])

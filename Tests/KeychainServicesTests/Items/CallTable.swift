@@ -4,36 +4,36 @@ import Testing
 
 @testable import KeychainServices
 
-/// One call after some others: what it is given, and what it must answer.
+/// One call after some others, with its input and expected result.
 ///
-/// As the rows of the behaviour vectors are, and for the sentences of apple-secitem 1 to 3 that have no such row.
+/// The tables cover rules that have no behaviour vector.
 struct CallRow {
-    /// What the caller's pointer holds after the call.
+    /// The state of the caller's pointer after the call.
     enum Answer {
-        /// It was left alone.
+        /// It was left unchanged.
         case untouched
-        /// It was set to nothing.
+        /// It was set to `nil`.
         case nothing
         case data(Data)
-        /// 20 bytes that begin with the name of a class.
+        /// 20 bytes that begin with the raw value of a class.
         case persistent(String)
         case object(NSObject)
         /// A dictionary with these members, and without those that are `nil` here.
         case members([String: NSObject?])
-        /// An array of so many elements.
+        /// An array with the given number of elements.
         case array(Int)
     }
 
     enum Function { case add, copy, delete, update([String: Any]) }
 
     let name: String
-    /// What is added before; each must succeed.
+    /// The items that are added before; each addition must succeed.
     let given: [[String: Any]]
     let function: Function
     let dictionary: [String: Any]
     let status: OSStatus
     let answer: Answer
-    /// What is looked for afterwards, and how often it is found.
+    /// The searches afterwards, with their number of matches.
     let after: [([String: Any], Int)]
 
     init(
@@ -44,7 +44,7 @@ struct CallRow {
         (self.answer, self.given, self.after) = (answer, given, after)
     }
 
-    /// Makes the calls on a keychain and leaves nothing there.
+    /// Makes the calls on a keychain, and removes all items.
     func run(_ bench: ItemBench) {
         defer { bench.empty() }
         for item in given { bench.expect(0, bench.add(item), "\(name): given \(item)") }
@@ -78,7 +78,7 @@ struct CallRow {
 }
 
 extension ItemBench {
-    /// Removes all that a row of a table can have stored.
+    /// Removes all items that a row can have stored.
     fileprivate func empty() {
         for itemClass in ["cert", "keys", "genp", "inet"] {
             for tombstone in [false, true] {

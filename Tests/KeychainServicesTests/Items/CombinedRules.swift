@@ -5,7 +5,7 @@ import Testing
 @testable import KeychainServices
 
 extension ItemBench {
-    /// The values of one attribute of all items that match, in no order.
+    /// The values of an attribute in all matches, in any order.
     fileprivate func values(_ name: String, _ query: [String: Any]) -> [String] {
         let found = copying(query + wantsAll + wantsAttributes).dictionaries ?? []
         return found.map { $0[name] as? String ?? "" }.sorted()
@@ -15,13 +15,13 @@ extension ItemBench {
 extension Rule {
     private static let classes = ["genp", "inet", "cert", "keys"]
 
-    /// An item of a class with a value in one attribute of its primary key.
+    /// An item of a class with a value in one primary key attribute.
     private static func keyed(_ itemClass: String, _ value: String) -> [String: Any] {
         let name = ["genp": "acct", "inet": "path", "cert": "slnr", "keys": "atag"][itemClass] ?? ""
         return ["class": itemClass, name: Data(value.utf8)]
     }
 
-    /// Collisions, groups, synchronizing and references together (apple-secitem 1.2, 2.2 to 2.7).
+    /// Combinations of collisions, groups, synchronization and references.
     static let combined: [Rule] = [
         Rule("1.2 2.6", "no change puts an item where another stands, in any class, and what it would have changed stays") { bench in
             bench.groups = ["one", "two"]
@@ -38,11 +38,11 @@ extension Rule {
                     bench.expect(-25299, bench.update(a, move + more + ["labl": "moved"]), itemClass)
                     bench.expect(-25299, bench.update(["v_PersistentRef": reference], move + more + ["labl": "moved"]), itemClass)
                 }
-                // All of a class onto one place, of which each by itself would be free.
+                // Moves all items of a class to one primary key, which would be free for each of them alone.
                 bench.expect(-25299, bench.update(["class": itemClass], keyed(itemClass, "c").filter { $0.key != "class" } + ["vwht": ""]))
                 bench.expect(-25300, bench.copy(["class": itemClass, "labl": "moved", "sync": "syna"]), itemClass)
                 bench.expect(-25300, bench.copy(keyed(itemClass, "c") + ["sync": "syna"]), itemClass)
-                // Onto itself it may, and where nobody stands.
+                // An item may keep its own primary key, and move to a free one.
                 bench.expect(0, bench.update(a, a.filter { $0.key != "class" }), itemClass)
                 bench.expect(0, bench.update(a, move + ["vwht": "free"]), itemClass)
                 let found = bench.copying(b + ["vwht": "free"] + wantsPersistent + wantsAttributes).dictionary
@@ -125,7 +125,7 @@ extension Rule {
                 bench.expect(-25300, bench.copy(["class": itemClass]), itemClass)
                 bench.expect(0, bench.copy(["class": itemClass, "sync": true, "agrp": "two"]), itemClass)
             }
-            // An identity is of the group of its key, and is one only for whoever may see both halves.
+            // An identity is in the group of its key, and is visible only if both halves are.
             bench.expect(0, bench.update(["class": "keys", "sync": true], ["agrp": "one", "sync": false]))
             bench.expect(0, bench.copy(["class": "idnt", "agrp": "one"]))
             bench.expect(-25300, bench.copy(["class": "idnt", "agrp": "two"]))
@@ -225,7 +225,7 @@ extension Rule {
                 (["u_OpPrompt": "x"], -25303), (["foo": 1], -25303), (["": 1], -25303), (["nleg": 1], -25300),
             ] as [([String: Any], OSStatus)] { bench.expect(status, bench.update(genp("no", "body"), changes), "\(changes)") }
             bench.expect(-25303, bench.update(["class": "idnt"], ["acct": "x"]))
-            // One half takes it, the other does not.
+            // One half has the attribute, the other does not.
             bench.expect(-25303, bench.update(["class": "idnt"], ["atag": "x"]))
             bench.expect(-25303, bench.update(["class": "idnt"], ["subj": Data([1])]))
         },

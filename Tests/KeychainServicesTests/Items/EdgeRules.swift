@@ -7,12 +7,12 @@ import Testing
 @testable import KeychainServices
 
 extension ItemBench {
-    /// What SecKeyCreateRandomKey makes of a dictionary.
+    /// The result of SecKeyCreateRandomKey for a dictionary.
     func generation(_ parameters: [String: Any]) -> Outcome<SecKey?> {
         use { unsafe outcome { unsafe SecKeyCreateRandomKey(parameters as CFDictionary, $0) } }
     }
 
-    /// What SecIdentityCreateWithCertificate finds.
+    /// The result of SecIdentityCreateWithCertificate.
     func identity(of certificate: SecCertificate) -> (status: OSStatus, identity: SecIdentity?) {
         var identity: SecIdentity?
         let status = use { unsafe SecIdentityCreateWithCertificate(nil, certificate, &identity) }
@@ -26,12 +26,12 @@ extension Rule {
         SecAccessControl(protection: "ak", flags: flags)
     }
 
-    /// The attributes of table 1.7 that say what a key can do.
+    /// The attributes for the operations of a key.
     private static let usages = [
         "perm", "priv", "modi", "encr", "decr", "drve", "sign", "vrfy", "snrc", "vyrc", "wrap", "unwp",
     ]
 
-    /// Where two rules meet.
+    /// Combinations of two rules.
     static let edges: [Rule] = [
         Rule("1.7 4.1", "what only Keyfob keeps of a key is no attribute of its reference") { bench in
             let parameters = pair + ["labl": "key", "private": ["perm": true]]
@@ -41,7 +41,7 @@ extension Rule {
             let found = try #require(reference)
             let attributes = try #require(SecKeyCopyAttributes(found) as? [String: Any])
             #expect(found.isEqual(key) && attributes["icmt"] == nil && attributes["labl"] as? String == "key")
-            // So that they are a search that finds it, but for what is made anew at each call.
+            // The attributes are a query that finds the item, except those that are created for each call.
             let query = attributes.filter { !["accc", "v_Data"].contains($0.key) }
             bench.expect(0, bench.copy(query), "\(query.keys)")
         },
@@ -70,7 +70,7 @@ extension Rule {
                 }
             }
             bench.expect(-25300, bench.copy(["class": "keys"]))
-            // What is no item needs no attributes that an item could have.
+            // The attributes of a key that is not stored are not checked.
             #expect(bench.generation(pair + ["private": ["pdmn": "bogus", "svce": "s"]]).value != nil)
             #expect(bench.generation(pair + ["perm": true, "pdmn": "cku", "sync": true, "nleg": true]).value != nil)
             let found = bench.copying(["class": "keys", "sync": "syna"] + wantsAll + wantsAttributes).dictionaries
@@ -160,7 +160,7 @@ extension Rule {
             }
         },
         Rule("4.1 2.8", "what a token does not give out, neither of the two ways gives") { bench in
-            // SoftHSM wraps no keys of Ed25519, whatever they may do.
+            // SoftHSM does not wrap Ed25519 keys, whatever their attributes.
             for (index, kind) in [["type": "42", "bsiz": 2048], ["type": "73", "bsiz": 384], ["type": "105", "bsiz": 256]].enumerated() {
                 let key = try bench.generating(kind + ["perm": true, "extr": true, "labl": "\(index)"])
                 let data = bench.copying(["class": "keys", "labl": "\(index)", "kcls": "1"] + wantsData)
@@ -221,7 +221,7 @@ extension Rule {
             }
             bench.expect(0, bench.update(["class": "idnt", "labl": "identity"], ["accc": control(.userPresence)]))
             bench.expect(-50, bench.update(identity, ["sync": true]))
-            // Data under a password is looked at one by one.
+            // Items under a password are processed one by one.
             let sealed = genp("b", "s", ["sync": true])
             bench.expect(0, bench.add(sealed + ["v_Data": Data("x".utf8)]))
             let change: [String: Any] = ["accc": control(.applicationPassword)]

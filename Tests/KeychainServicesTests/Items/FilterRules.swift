@@ -5,7 +5,7 @@ import Testing
 @testable import KeychainServices
 
 extension ItemBench {
-    /// How many items match; `nil` for a query that is refused.
+    /// The number of matches; `nil` for a query that is refused.
     fileprivate func count(_ query: [String: Any]) -> Int? {
         let answer = copying(query + wantsAll + wantsPersistent)
         return answer.status == -25300 && !answer.isTouched ? 0 : answer.array?.count
@@ -13,7 +13,7 @@ extension ItemBench {
 }
 
 extension Rule {
-    /// Match filters and references as filters (apple-secitem 2.5).
+    /// Match filters, and references as filters.
     static let filters: [Rule] = [
         Rule("2.5", "filters of certificates are passed by certificates alone") { bench in
             let pair = try TestPair()
@@ -31,7 +31,7 @@ extension Rule {
                     }
                 }
             }
-            // What demands nothing, and what the data-protection keychain looks at for nobody, is passed by all.
+            // Filters with neutral values, and filters that the data-protection keychain ignores, match every class.
             for itemClass in ["genp", "inet", "keys", "cert", "idnt"] {
                 for (filter, value) in [
                     ("m_TrustedOnly", false), ("m_CaseInsensitive", true), ("m_DiacriticInsensitive", true),
@@ -40,7 +40,7 @@ extension Rule {
                     bench.expect(0, bench.copy(["class": itemClass, filter: value]), "\(itemClass) \(filter)")
                 }
             }
-            // A wrong value is one whatever the class.
+            // A value of the wrong type is an error for every class.
             for itemClass in ["genp", "keys", "cert", "idnt"] {
                 for (filter, value) in [
                     ("m_ValidOnDate", "now"), ("m_ValidOnDate", 0), ("m_TrustedOnly", 1), ("m_TrustedOnly", NSNull()),
@@ -97,7 +97,7 @@ extension Rule {
                 ("cert", [references[1], pair.secCertificate, references[1]], 1), ("cert", [pair.secKey], 0),
                 ("keys", [pair.secKey], 1), ("keys", [pair.secPublicKey], 0), ("keys", [references[2]], 1),
                 ("idnt", [pair.secIdentity], 1), ("idnt", [references[3]], 1), ("idnt", [try TestPair().secIdentity], 0),
-                // Of an identity either half names it, and it names both.
+                // An identity is named by either half, and names both.
                 ("idnt", [pair.secKey], 1), ("idnt", [pair.secPublicKey], 0), ("idnt", [try TestPair().secKey], 0),
                 ("idnt", [pair.secCertificate], 1), ("keys", [pair.secIdentity], 1), ("keys", [pair.secCertificate], 0),
                 ("idnt", [references[1]], 1), ("cert", [references[3]], 1), ("keys", [references[3]], 0),
@@ -111,7 +111,7 @@ extension Rule {
             #expect(bench.count(["v_PersistentRef": references[0], "m_ItemList": [references[0]]]) == 1)
             #expect(bench.count(["v_PersistentRef": references[0], "m_ItemList": [references[1]]]) == 0)
             bench.expect(-50, bench.copy(["m_ItemList": [references[0]]]))
-            // As a list to work on instead of the keychain it is refused by all four.
+            // All four functions refuse kSecUseItemList.
             for query in [["class": "cert", "u_ItemList": [pair.secCertificate]], ["class": "genp", "u_ItemList": [Any]()]] as [[String: Any]] {
                 bench.expect(-50, bench.add(query))
                 bench.expect(-50, bench.copy(query))
@@ -121,7 +121,7 @@ extension Rule {
             for key in ["m_ItemList", "m_SubjectContains", "m_Issuers", "m_ValidOnDate", "m_SearchList", "m_Unknown"] {
                 let value: Any = key == "m_ItemList" ? [pair.secCertificate] : key == "m_ValidOnDate" ? NSNull() : "x"
                 let status: OSStatus = -50
-                // The list says what is changed or removed, too: a rule of its own.
+                // Updates and deletions accept the list, which another rule tests.
                 if key != "m_ItemList" {
                     bench.expect(status, bench.update(["class": "cert", key: value], [:]), key)
                     bench.expect(status, bench.delete(["class": "cert", key: value]), key)
@@ -141,19 +141,19 @@ extension Rule {
             #expect(count("genp", ["labl": "l"]) == 2 && count("genp", ["labl": "l", "acct": "b"]) == 0)
             bench.expect(0, bench.update(["class": "genp", "acct": "a", "m_ItemList": passwords], ["svce": "t"]))
             #expect(count("genp", ["svce": "t"]) == 1)
-            // What is no reference, or one of something else, names nothing, and what is named twice is one.
+            // Malformed references and references to other items match nothing, and a repeated reference counts once.
             let list: [Any] = ["x", NSNull(), 7, passwords[1], passwords[1], pairs[0].secCertificate]
             bench.expect(0, bench.delete(["class": "genp", "m_ItemList": list]))
             bench.expect(-25300, bench.delete(["class": "genp", "m_ItemList": list]))
             bench.expect(-25300, bench.update(["class": "genp", "m_ItemList": list], ["labl": "l"]))
             #expect(count("genp") == 2 && count("cert") == 3)
-            // A limit of one beside a list of one, and in a removal alone.
+            // A limit of one is allowed beside a list of one, and only in a deletion.
             let one: [String: Any] = ["m_Limit": "m_LimitOne"]
             bench.expect(-50, bench.delete(["class": "genp", "m_ItemList": passwords] + one))
             bench.expect(-50, bench.delete(["class": "genp", "m_ItemList": [Any]()] + one))
             bench.expect(-50, bench.update(["class": "genp", "m_ItemList": [passwords[0]]] + one, ["labl": "m"]))
             bench.expect(0, bench.delete(["class": "genp", "m_ItemList": [passwords[0]]] + one))
-            // The class of the references will do.
+            // The class may come from the references.
             bench.expect(-50, bench.delete(["m_ItemList": [passwords[2], pairs[0].secCertificate]]))
             bench.expect(0, bench.delete(["m_ItemList": [passwords[2]]] + wantsAll))
             #expect(count("genp") == 0)
@@ -165,7 +165,7 @@ extension Rule {
             #expect(count("cert") == 2 && count("keys") == 3 && count("idnt") == 2)
             bench.expect(0, bench.delete(["m_ItemList": [pairs[0].secKey]]))
             #expect(count("keys") == 2)
-            // Of an identity both halves go, whichever names it.
+            // Naming an identity or either half removes both halves.
             bench.expect(0, bench.update(["m_ItemList": [pairs[1].secIdentity]], ["labl": "second"]))
             #expect(count("cert", ["labl": "second"]) == 1 && count("keys", ["labl": "second"]) == 1)
             bench.expect(0, bench.delete(["class": "idnt", "m_ItemList": [pairs[1].secIdentity, pairs[2].secKey]]))

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Dictionaries of a class of somebody's own")
 struct ForeignDictionaryTests {
-    /// Gives out what it was made of, which need not be objects.
+    /// A subclass whose members need not be objects.
     private final class Foreign: NSDictionary {
         private let members: [String: Any]
 
@@ -54,7 +54,7 @@ struct ForeignDictionaryTests {
         bench.use { #expect(SecItemDelete(Foreign(genp("ä", "s"))) == 0) }
     }
 
-    /// Has a key more than values.
+    /// A subclass with one key more than values.
     private final class Uneven: NSDictionary {
         override var count: Int { 2 }
         override func object(forKey key: Any) -> Any? { nil }

@@ -8,7 +8,7 @@ import Testing
 @testable import KeychainServices
 
 extension Rule {
-    /// Between the lines of the vectors: the next call in each of their stories.
+    /// Further calls in the situations of the vectors.
     static let further: [Rule] = [
         Rule("A", "an attribute of another class is refused in changes and in updates too") { bench in
             bench.expect(0, bench.add(["v_Ref": try TestPair().secCertificate]))

@@ -4,12 +4,12 @@ import Testing
 
 @testable import KeychainServices
 
-/// Throws everything at the reader of dictionaries and at the decoder of references.
+/// Random input for the parser of dictionaries and the decoder of references.
 ///
-/// `KEYFOB_FUZZ_SECONDS` says for how long (two seconds without it), `KEYFOB_FUZZ_SEED` from where.
+/// `KEYFOB_FUZZ_SECONDS` is the duration (default two seconds), `KEYFOB_FUZZ_SEED` the seed.
 @Suite("Fuzzing")
 struct FuzzTests {
-    /// A generator that the same seed makes do the same.
+    /// A deterministic generator with a seed.
     struct Random: RandomNumberGenerator {
         var state: UInt64
         mutating func next() -> UInt64 {
@@ -92,10 +92,10 @@ struct FuzzTests {
         let end = Date(timeIntervalSinceNow: Double(Self.number("KEYFOB_FUZZ_SECONDS", or: 2)))
         var calls = 0
         var successes = 0
-        // On a busy machine the time may be over with the first call.
+        // On a busy machine the time may be over after the first call.
         while Date() < end || (successes == 0 && calls < 8_000) {
             let (query, changes) = (Self.dictionary(&random), Self.dictionary(&random))
-            // Reading alone is a thousand times faster than a transaction, and has most of what can go wrong.
+            // Parsing is a thousand times faster than a transaction, and contains most of the risk.
             for _ in 0..<50 {
                 let other = Self.dictionary(&random)
                 for purpose in [ItemRequest.Purpose.add, .search, .update, .delete] {

@@ -8,9 +8,9 @@ import Testing
 
 @testable import KeychainServices
 
-/// A keychain of a test's own and the four functions on it.
+/// A keychain for one test and the four functions on it.
 ///
-/// Dictionaries are written with Apple's raw values: the constants have a test of their own.
+/// Dictionaries are written with Apple's raw values, because the constants have their own test.
 final class ItemBench: @unchecked Sendable {  // Immutable but for the groups, which a test sets between calls.
     let throwaway: ThrowawayKeychain
     var keychain: Keychain { throwaway.keychain }
@@ -31,7 +31,7 @@ final class ItemBench: @unchecked Sendable {  // Immutable but for the groups, w
     func delete(_ query: Dictionary) -> OSStatus { use { SecItemDelete(query as CFDictionary) } }
     func copy(_ query: Dictionary) -> OSStatus { use { SecItemCopyMatching(query as CFDictionary, nil) } }
 
-    /// What a call left in the result pointer.
+    /// The state of the result pointer after a call.
     struct Answer {
         let status: OSStatus
         let value: AnyObject?
@@ -50,7 +50,7 @@ final class ItemBench: @unchecked Sendable {  // Immutable but for the groups, w
         unsafe answer { unsafe SecItemCopyMatching(query as CFDictionary, $0) }
     }
 
-    /// A key pair on the keychain's token, or in memory.
+    /// Generates a key pair on the keychain's token or in memory.
     func generating(_ parameters: Dictionary) throws -> SecKey {
         let key = use { SecKeyCreateRandomKey(parameters as CFDictionary, nil) }
         return try #require(key)
@@ -64,28 +64,28 @@ final class ItemBench: @unchecked Sendable {  // Immutable but for the groups, w
         return Answer(status: status, value: isTouched ? result : nil, isTouched: isTouched)
     }
 
-    /// Expects statuses one after the other.
+    /// Expects a sequence of statuses.
     func expect(
         _ expected: OSStatus, _ status: OSStatus, _ what: String = "", sourceLocation: SourceLocation = #_sourceLocation
     ) {
         #expect(status == expected, "\(what)", sourceLocation: sourceLocation)
     }
 
-    /// Runs pkcs11-tool on the keychain's token, as of any other program.
+    /// Runs pkcs11-tool on the keychain's token, as another program does.
     func tool(_ arguments: [String]) throws {
         let pin = try String(contentsOfFile: #require(keychain.pinFile), encoding: .utf8)
         let result = try TestToken.runTool(arguments, onToken: keychain.name, pin: pin)
         try #require(result.status == 0, "pkcs11-tool \(arguments): \(result.stderr)")
     }
 
-    /// A connection of its own to the vault's file, as of any other program.
+    /// Opens a separate connection to the vault's file, as another program does.
     func sql(_ statement: String, _ arguments: StatementArguments = StatementArguments()) throws {
         let queue = try DatabaseQueue(path: keychain.configuration.vault)
         try queue.writeWithoutTransaction { try $0.execute(sql: statement, arguments: arguments) }
     }
 }
 
-/// Attributes plus more of them.
+/// Merges attributes; the right side takes precedence.
 func + (left: [String: Any], right: [String: Any]) -> [String: Any] { left.merging(right) { $1 } }
 
 /// A generic password.
@@ -99,7 +99,7 @@ var wantsReference: [String: Any] { ["r_Ref": true] }
 var wantsPersistent: [String: Any] { ["r_PersistentRef": true] }
 var wantsAll: [String: Any] { ["m_Limit": "m_LimitAll"] }
 
-/// A key and a certificate for it by the real OpenSSL.
+/// A key and its certificate, made by the openssl command.
 struct TestPair {
     let key: PrivateKey
     let certificate: Certificate

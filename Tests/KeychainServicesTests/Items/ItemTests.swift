@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Items")
 struct ItemTests {
-    /// `KEYFOB_THREAD_CALLS` says how many calls each thread makes; without it the 1,000 that are promised.
+    /// `KEYFOB_THREAD_CALLS` is the number of calls in each thread; the default is 1,000.
     private static var calls: Int {
         ProcessInfo.processInfo.environment["KEYFOB_THREAD_CALLS"].flatMap { Int($0) } ?? 1_000
     }
@@ -95,7 +95,8 @@ struct ItemTests {
                 #expect(found["class"] as? String == "genp" && found["v_Ref"] == nil)
             }
         }
-        // Without data: nothing from a search, left out of an array, empty where it was added.
+        // An item without data gives nothing in a search, is left out of an array, and gives empty data when it is
+        // added.
         #expect(bench.copying(genp("b", "s") + wantsData).value == nil)
         #expect(bench.copying(["class": "genp", "svce": "s"] + wantsData + wantsAll).array?.count == 1)
         #expect(bench.adding(genp("c", "s") + wantsData).data == Data())
@@ -152,7 +153,7 @@ struct ItemTests {
         let data = try keys.map { try SecKey(.memory($0)).externalRepresentation() }
         let item: [String: Any] = ["class": "keys", "type": "73", "kcls": "1", "atag": "tag"]
         let reference = bench.adding(item + ["v_Data": data[0]] + wantsPersistent).data
-        // As with Apple, the bytes do not tell two items apart.
+        // As with Apple, the bytes do not distinguish two items.
         bench.expect(-25299, bench.add(item + ["v_Data": data[1]]))
         #expect(bench.copying(item + wantsReference).value as? SecKey == SecKey(.memory(keys[0])))
         bench.expect(0, bench.update(item, ["v_Data": data[1], "labl": "new"]))
@@ -160,7 +161,7 @@ struct ItemTests {
         #expect(found?["v_Data"] as? Data == data[1])
         #expect(found?["v_Ref"] as? SecKey == SecKey(.memory(keys[1])))
         #expect(found?["v_PersistentRef"] as? Data == reference)
-        // The private key and its public half; nothing of the old pair is left.
+        // The private key and its public half; the old pair is gone.
         #expect(try bench.keychain.find(.keys).count == 2)
         bench.expect(0, bench.delete(item))
         #expect(try bench.keychain.find(.keys).isEmpty)

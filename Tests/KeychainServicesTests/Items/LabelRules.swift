@@ -9,12 +9,12 @@ import Testing
 @testable import KeychainServices
 
 extension ItemBench {
-    /// The labels of the items that match, as text.
+    /// The labels of all matches as text.
     func labels(_ query: [String: Any]) -> [String?]? {
         copying(query + wantsAll + wantsAttributes).dictionaries?.map { $0["labl"] as? String }
     }
 
-    /// Runs `body` with a session with the keychain's token, logged in, past the keychain.
+    /// Runs `body` with a logged-in session of the keychain's token, bypassing the keychain.
     func withSession<Result>(_ body: (borrowing Session) throws -> Result) throws -> Result {
         let source = try #require(keychain.configuration.pinSource)
         let pin = try String(contentsOfFile: String(source.dropFirst(5)), encoding: .utf8)
@@ -22,7 +22,7 @@ extension ItemBench {
             PKCS11URI(keychain.configuration.token), pin: SecretBytes(utf8: pin), body)
     }
 
-    /// What other tools see: the `CKA_LABEL`s of the objects of a class.
+    /// The `CKA_LABEL`s of the objects of a class, as other tools see them.
     func tokenLabels(_ objectClass: ObjectClass) throws -> [String] {
         try withSession { session in
             var labels: [String] = []
@@ -36,7 +36,7 @@ extension ItemBench {
 }
 
 extension Rule {
-    /// Items of one object on the token, each with a label: an object has only one.
+    /// Several items of one token object, each with its own label; the object has only one.
     static let labels: [Rule] = [
         Rule("2.4 1.6", "certificates of two groups that share an object have a label each") { bench in
             let pair = try TestPair()
@@ -57,7 +57,7 @@ extension Rule {
             #expect(bench.labels(all + one) == ["erstes"] && bench.labels(all + two) == ["zweites"])
             #expect(try bench.tokenLabels(.certificate) == ["erstes"])
 
-            // Of both at once the object is called as both are.
+            // Changing both items together also changes the object's label.
             bench.expect(0, bench.update(all, ["labl": "both"]))
             #expect(bench.labels(all) == ["both", "both"])
             #expect(try bench.tokenLabels(.certificate) == ["both"])
@@ -65,7 +65,7 @@ extension Rule {
             #expect(bench.labels(all + two) == ["both"])
             #expect(try bench.tokenLabels(.certificate) == ["alone"])
 
-            // The last one's label is the object's again once it changes.
+            // The last item's label becomes the object's again when it changes.
             bench.expect(0, bench.delete(all + one))
             #expect(bench.labels(all + ["labl": "both"]) == ["both"])
             bench.expect(0, bench.update(all + two, ["labl": "last"]))

@@ -7,7 +7,7 @@ import Testing
 extension Rule {
     private static let rows = ["genp", "inet", "cert", "keys"]
 
-    /// Protection, groups, tombstones and what is added again, in every class (apple-secitem 1.9, 2.3, 2.4, 2.10).
+    /// Protection, groups, tombstones and repeated additions, in every class.
     static let protection: [Rule] = [
         Rule("1.9", "every class takes every accessibility, tells it, and changes it") { bench in
             for itemClass in rows {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import KeychainServices
 
-/// Sentences of apple-secitem sections 1 and 2 that no behaviour vector has.
+/// A rule of Apple's functions that no behaviour vector covers.
 struct Rule: Sendable, CustomTestStringConvertible {
     let section: String
     let name: String
@@ -31,7 +31,7 @@ struct RuleTests {
 }
 
 extension Rule {
-    /// Attributes that passwords of both classes have, with a value, and what comes back of it.
+    /// Attributes of both password classes, each with a value and its returned form.
     private static var passwordAttributes: [(String, Any, Any)] { [
         ("desc", "d", "d"), ("icmt", Data([0, 255]), Data([0, 255])), ("crtr", 7, 7), ("crtr", "7", 7), ("crtr", "abcd", "abcd"),
         ("type", 1_701_605_478, 1_701_605_478), ("scrp", 3, 3), ("alis", "a", "a"), ("invi", true, 1), ("invi", false, 0),
@@ -39,7 +39,7 @@ extension Rule {
         ("pcss", 4, 4), ("pcsk", Data([1]), Data([1])), ("pcsi", "i", "i"),
     ] }
 
-    /// Section 1: classes and attributes.
+    /// Classes and attributes.
     static let attributes: [Rule] = [
         Rule("1.4", "every attribute of a password is kept, given back and searched") { bench in
             for itemClass in ["genp", "inet"] {
@@ -63,7 +63,7 @@ extension Rule {
                 #expect(bench.copying(item + [name: value] + wantsAll + wantsAttributes).array?.count == 1, "\(name)")
             }
             for name in ["labl", "desc", "icmt", "prot"] { bench.expect(-25299, bench.add(item + [name: "x"]), name) }
-            // What has no port has port 0, and no protocol.
+            // A missing port equals port 0, and a missing protocol 0.
             #expect(bench.copying(item + ["port": 0, "ptcl": 0, "path": ""] + wantsAll + wantsAttributes).array?.count == 4)
         },
         Rule("1.5", "the extra data comes with data and attributes together, and with neither alone") { bench in
@@ -156,7 +156,7 @@ extension Rule {
                 #expect(found["perm"] as? Int == 1 && found["priv"] as? Int == 1 && found["modi"] as? Int == 1)
                 #expect(found["sign"] as? Int == half && found["vrfy"] as? Int == 1 - half && found["drve"] as? Int == half)
             }
-            // The ref finds it by half, hash, type and size.
+            // The reference matches by class, hash, type and size.
             bench.expect(0, bench.copy(["v_Ref": pair.secKey, "labl": "private"]))
             bench.expect(-25300, bench.copy(["v_Ref": pair.secKey, "labl": "public"]))
             bench.expect(0, bench.copy(["class": "keys", "kcls": "1", "type": "73", "sign": true]))
@@ -187,7 +187,7 @@ extension Rule {
                 bench.expect(0, bench.add(item + [name: value]), name)
                 bench.expect(-25299, bench.add(item + [name: value, "labl": "l"]), name)
             }
-            // Absent and empty are the same key.
+            // In a primary key, an absent value equals an empty one.
             bench.expect(-25299, bench.add(item + ["sdat": Date(timeIntervalSinceReferenceDate: 0), "bsiz": 0, "klbl": Data()]))
         },
         Rule("1.7", "numbers that no key type has come back unchanged") { bench in

@@ -6,13 +6,13 @@ import Testing
 @testable import KeychainServices
 
 extension ItemBench {
-    /// Overwrites the secret of the row that a reference names.
+    /// Overwrites the secret in the row of a reference.
     fileprivate func damageSecret(_ reference: Data) throws {
         let identity = Data(reference.dropFirst(4).prefix(16))
         try sql("UPDATE item SET secret_ciphertext = X'12345678' WHERE identity = ?", [identity])
     }
 
-    /// Passwords of service `s` in this order, each with its data and constraints, of which the first is damaged.
+    /// Adds passwords of service `s` in order, each with data and constraints, and damages the first.
     fileprivate func passwords(_ flags: [SecAccessControlCreateFlags]) throws {
         for (index, flags) in flags.enumerated() {
             let control = SecAccessControl(protection: "ak", flags: flags)
@@ -24,7 +24,7 @@ extension ItemBench {
 }
 
 extension Rule {
-    /// What is asked of whom where the first item that matches turns out to be damaged.
+    /// Which user confirmation is required if the first match turns out to be damaged.
     static let secondLooks: [Rule] = [
         Rule("2.5 4.6", "the next item after a damaged one is not given out without asking") { bench in
             try bench.passwords([[], .userPresence])

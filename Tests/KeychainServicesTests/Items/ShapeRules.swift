@@ -4,7 +4,7 @@ import Testing
 
 @testable import KeychainServices
 
-/// One item and what there is of it to give back.
+/// An item and its expected results.
 private struct Shaped {
     let name: String
     let query: [String: Any]
@@ -12,7 +12,7 @@ private struct Shaped {
     var reference: NSObject?
     let attribute: String
 
-    /// The keys that ask for some of the four kinds of results.
+    /// The keys that request some of the four kinds of results.
     static func wants(_ kinds: Int) -> [String: Any] {
         var wants: [String: Any] = [:]
         for (bit, name) in ["r_Data", "r_Attributes", "r_Ref", "r_PersistentRef"].enumerated() where kinds & 1 << bit != 0 {
@@ -21,8 +21,8 @@ private struct Shaped {
         return wants
     }
 
-    /// Whether a result has the shape of table 2.8 for some of the four kinds: data 1, attributes 2, reference 4,
-    /// persistent reference 8.
+    /// Checks the shape of a result for some of the four kinds: data 1, attributes 2, reference 4, persistent reference
+    /// 8.
     func check(_ value: Any?, _ kinds: Int, _ what: String) throws {
         switch kinds {
         case 0: #expect(value == nil, "\(what)")
@@ -34,21 +34,21 @@ private struct Shaped {
             #expect(found["class"] is String && found["persistref"] == nil && found["UUID"] == nil, "\(what)")
             #expect(found["v_Data"] as? Data == (kinds & 1 == 0 ? nil : data), "\(what)")
             #expect((found[attribute] != nil && found["mdat"] is Date) == (kinds & 2 != 0), "\(what)")
-            // The digest comes with the data and not without.
+            // The digest is returned only together with the data.
             #expect((found["sha1"] as? Data)?.count == (kinds & 3 == 3 ? 20 : nil), "\(what)")
             #expect(found["v_Ref"] as? NSObject == (kinds & 4 == 0 ? nil : reference), "\(what)")
             #expect((found["v_PersistentRef"] as? Data)?.count == (kinds & 8 == 0 ? nil : 20), "\(what)")
         }
     }
 
-    /// Whether an array leaves the item out: there is nothing to put in.
+    /// Whether an array omits the item because it has no result.
     func isOmitted(_ kinds: Int) -> Bool {
         kinds == 0 || kinds == 1 && data == nil || kinds == 4 && reference == nil
     }
 }
 
 extension ItemBench {
-    /// An item of each class, with data and without, found by what is named here.
+    /// Adds an item of each class, with and without data, and returns them with queries that find them.
     fileprivate func shaped() throws -> [Shaped] {
         let pair = try TestPair()
         let rsa = try TestPair("rsa", [], key: ["-newkey", "rsa:2048"])
@@ -85,7 +85,7 @@ extension ItemBench {
 }
 
 extension Rule {
-    /// The shapes of results (apple-secitem 2.8).
+    /// The shapes of results.
     static let shapes: [Rule] = [
         Rule("2.8", "every combination of results, for every class and every limit") { bench in
             for item in try bench.shaped() {
@@ -144,14 +144,14 @@ extension Rule {
                     case 8: #expect(answer.data == found.data && answer.data?.count == 20, "\(what)")
                     default:
                         var (added, copied) = (try #require(answer.dictionary, "\(what)"), try #require(found.dictionary, "\(what)"))
-                        // An addition tells the digest with the attributes, with data or without.
+                        // An addition returns the digest with the attributes, with or without data.
                         #expect((added["sha1"] as? Data)?.count == (kinds & 2 == 0 ? nil : 20), "\(what)")
                         (added["sha1"], copied["sha1"]) = (nil, nil)
                         #expect(added as NSDictionary == copied as NSDictionary, "\(what)")
                     }
                     bench.expect(0, bench.delete(stored), what)
                 }
-                // Of an identity there is its persistent reference, and nothing else.
+                // Adding an identity returns only its persistent reference.
                 let identity = bench.adding(["v_Ref": pair.secIdentity] + Shaped.wants(kinds))
                 #expect(identity.status == 0 && identity.isTouched == (kinds & 8 != 0), "\(kinds)")
                 #expect(identity.data?.prefix(4) == (kinds & 8 == 0 ? nil : Data("idnt".utf8)), "\(kinds)")
@@ -171,7 +171,7 @@ extension Rule {
                 let again = bench.copying(all + wantsAll + wantsAttributes + wantsData).dictionaries
                 #expect(again?.map { $0["acct"] as? String } == accounts)
             }
-            // One is the first of all, and two are the first two.
+            // One result is the first of all, and two are the first two.
             #expect(bench.copying(all + wantsAttributes).dictionary?["acct"] as? String == accounts?.first)
             let two = bench.copying(all + ["m_Limit": 2] + wantsAttributes).dictionaries
             #expect(two?.map { $0["acct"] as? String } == accounts.map { Array($0.prefix(2)) })

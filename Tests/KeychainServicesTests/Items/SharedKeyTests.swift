@@ -5,7 +5,7 @@ import Testing
 
 @testable import KeychainServices
 
-/// The token holds a key once, whatever items there are of it.
+/// The token holds a key once, however many items refer to it.
 @Suite struct SharedKeyTests {
     private func exported(_ key: SecKey) -> Data? { SecKeyCopyExternalRepresentation(key, nil) as Data? }
 
@@ -16,7 +16,7 @@ import Testing
         bench.expect(0, bench.add(["v_Ref": key, "atag": "first"]))
         bench.expect(-25299, bench.add(["v_Ref": key, "atag": "second"].merging(more) { $1 }))
         bench.expect(-25300, bench.copy(["class": "keys", "atag": "second"]))
-        // Once the first is gone, nothing is in the way.
+        // Without the first item there is no conflict.
         bench.expect(0, bench.delete(["class": "keys", "atag": "first"]))
         bench.expect(0, bench.add(["v_Ref": key, "atag": "second"].merging(more) { $1 }))
         let stored = bench.copying(["class": "keys", "atag": "second"] + wantsReference).value
@@ -39,7 +39,7 @@ import Testing
         bench.expect(-25300, bench.copy(["class": "cert"]))
     }
 
-    /// A key on the token, by the reference that a search gives.
+    /// A key on the token, by the reference from a search.
     private func found(_ pair: TestPair, _ attributes: [String: Any], in bench: ItemBench) throws -> SecKey {
         bench.expect(0, bench.add(attributes + ["v_Ref": pair.secKey, "atag": "first"]))
         let stored = bench.copying(["class": "keys", "atag": "first", "sync": "syna"] + wantsReference).value
@@ -53,7 +53,7 @@ import Testing
         let second = try #require(bench.copying(["class": "keys", "atag": "second"] + wantsAttributes).dictionary)
         #expect(second["sync"] as? Bool == false && second["crtr"] as? Int == 0)
         #expect(second["vwht"] == nil && second["labl"] == nil)
-        // Without a tag it is one more, and only once.
+        // Without a tag it is another item, which can be added once.
         bench.expect(0, bench.add(["v_Ref": key]))
         bench.expect(-25299, bench.add(["v_Ref": key]))
         #expect(bench.copying(["class": "keys", "sync": "syna"] + wantsAll + wantsReference).array?.count == 3)
@@ -99,7 +99,7 @@ import Testing
         let added = bench.adding(query + ["v_Data": bytes, "type": "73", "kcls": "1"] + wantsData)
         #expect(added.status == 0 && added.data == bytes)
         #expect(bench.copying(query + wantsData).data == bytes)
-        // The identity's own stays where it is.
+        // The identity's own key stays.
         bench.expect(0, bench.delete(query))
         #expect(bench.copying(["class": "idnt"] + wantsReference).value as? SecIdentity == pair.secIdentity)
         let stored = try #require(bench.copying(["class": "idnt"] + wantsReference).value as? SecIdentity)

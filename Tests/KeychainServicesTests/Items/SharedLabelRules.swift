@@ -7,7 +7,7 @@ import Testing
 @testable import KeychainServices
 
 extension ItemBench {
-    /// Adds items in the groups `one` and `two`, labelled `first` and `second`; their object is called `first`.
+    /// Adds items in the groups `one` and `two`, labelled `first` and `second`; the label of their object is `first`.
     fileprivate func addTwice(_ value: CFTypeRef) {
         groups = ["one", "two"]
         for (group, label) in [("one", "first"), ("two", "second")] {
@@ -15,7 +15,7 @@ extension ItemBench {
         }
     }
 
-    /// Gives an object another label, as another program does.
+    /// Changes the label of an object, as another program does.
     fileprivate func relabel(_ objectClass: ObjectClass, _ label: String) throws {
         try withSession { session in
             let found = try session.findObjects([.objectClass(objectClass)]).first
@@ -48,7 +48,7 @@ extension Rule {
     private static var one: [String: Any] { ["class": "cert", "agrp": "one"] }
     private static var two: [String: Any] { ["class": "cert", "agrp": "two"] }
 
-    /// What becomes of the labels of items that share an object, when the items change.
+    /// The labels of items that share an object, when the items change.
     static let sharedLabels: [Rule] = [
         Rule("1.10", "a label that is a number comes back as one, and is its digits to a token") { bench in
             let pair = try TestPair()
@@ -62,7 +62,7 @@ extension Rule {
                 #expect(added.status == 0 && added.dictionary?["labl"] as? NSObject == NSNumber(value: 5))
                 #expect(label(query + ["labl": 5]) == NSNumber(value: 5))
                 #expect(try bench.tokenLabels(objectClass) == ["5"])
-                // As of a password: a number is no text.
+                // As with passwords, a numeric label matches neither text nor another number.
                 for label in ["5", Data("5".utf8), 6] as [Any] {
                     bench.expect(-25300, bench.copy(query + ["labl": label]))
                 }
@@ -75,14 +75,14 @@ extension Rule {
                 bench.expect(0, bench.copy(query + ["labl": 7]))
             }
             #expect(label(["class": "idnt"]) == NSNumber(value: 7) && label(["class": "idnt", "labl": 7]) != nil)
-            // The command knows labels as text.
+            // The command only knows labels as text.
             #expect(try bench.keychain.find(.identity(label: "7")).map(\.label) == ["7"])
             bench.expect(0, bench.delete(["class": "idnt", "labl": 7]))
             bench.expect(0, bench.add(["v_Ref": pair.secIdentity, "labl": 8]))
             #expect(label(["class": "cert"]) == NSNumber(value: 8))
             let keys = bench.copying(["class": "keys"] + wantsAll + wantsAttributes).dictionaries
             #expect(keys?.map { $0["labl"] as? NSObject } == [NSNumber(value: 8)])
-            // Beside others of one object, and as what another program says then.
+            // Beside other items of the same object, and after another program has changed its label.
             bench.groups = ["", "two"]
             bench.expect(0, bench.add(["v_Ref": pair.secCertificate, "agrp": "two", "labl": 9]))
             #expect(label(two) == NSNumber(value: 9))
@@ -108,7 +108,7 @@ extension Rule {
         Rule("2.9", "a reference to an object names the item that was made of it, and no other") { bench in
             let pair = try TestPair()
             bench.addTwice(pair.secCertificate)
-            // As an object of another program's is: without a row.
+            // Like an object of another program, it has no row.
             bench.expect(0, bench.delete(one))
             bench.expect(0, bench.delete(two))
             try bench.write(pair.certificate, "theirs")
@@ -140,7 +140,7 @@ extension Rule {
             try keychain.installIdentity("web", certificate: next)
             let renewed = try keychain.find(.identity(label: "web"))
             #expect(renewed.count == 2 && renewed.allSatisfy { $0.der == next.der && $0.renewalPolicy == policy(2) })
-            // What one item is preferred for goes to the one of the same group.
+            // The attributes of an item move to the new item in the same group.
             for group in ["two", "three"] {
                 let heirs = try keychain.findItems(
                     Criteria(.certificate, [.accessGroup: .string(group), .label: "web"]))
@@ -290,7 +290,7 @@ extension Rule {
             try bench.keychain.installIdentity("web", certificate: pair.certificate)
             #expect(try bench.keychain.find(.identity(label: "web")).count == 1)
             #expect(bench.labels(two) == ["web"])
-            // One more version of it: nobody else bears the name then.
+            // After another version is installed, only its items have the name.
             bench.expect(0, bench.add(["v_Ref": pair.secCertificate, "agrp": "one", "labl": "web"]))
             let other = try pair.anotherCertificate("other")
             try bench.keychain.installIdentity("web", certificate: other)

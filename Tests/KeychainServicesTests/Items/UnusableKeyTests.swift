@@ -4,10 +4,10 @@ import Testing
 
 @testable import KeychainServices
 
-/// Keys that other programs left on the token, of which nobody knows the public half.
+/// Keys of other programs on the token whose public half is unknown.
 @Suite struct UnusableKeyTests {
-    /// A curve, how many of its keys share an identifier, and how many of them have bytes: Apple has no form for all
-    /// curves, and nothing tells one of two from the other.
+    /// A curve, how many of its keys share an identifier, and how many of them have bytes. Apple has no form for some
+    /// curves, and two keys with the same identifier are ambiguous.
     @Test(arguments: [("prime256v1", 1, 1), ("secp256k1", 1, 1), ("brainpoolP256r1", 1, 0), ("prime256v1", 2, 0)])
     func `a search passes over a key that is of no use, and gives the others`(
         row: (curve: String, count: Int, withData: Int)
@@ -31,7 +31,7 @@ import Testing
         #expect(references.status == 0 && references.array as? [SecKey] == [own])
         let data = bench.copying(all + wantsData)
         #expect(data.status == 0 && data.array?.count == 1 + row.withData)
-        // What is asked for besides is told of it too.
+        // The other requested results are returned for it too.
         let whole = bench.copying(all + wantsReference + wantsAttributes)
         #expect(whole.status == 0)
         let described = whole.dictionaries?.first { $0["labl"] as? String == "foreign" }

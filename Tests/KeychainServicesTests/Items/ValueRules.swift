@@ -5,7 +5,7 @@ import Testing
 @testable import KeychainServices
 
 extension ItemBench {
-    /// What comes back of a value that an item was added with: `nil` where it was refused with -50.
+    /// The returned form of an added value; `nil` if it was refused with -50.
     fileprivate func back(
         _ value: Any, as name: String, of item: [String: Any], sourceLocation: SourceLocation = #_sourceLocation
     ) -> NSObject? {
@@ -16,7 +16,7 @@ extension ItemBench {
             expect(-50, delete(item + [name: value]), "\(name) \(value)", sourceLocation: sourceLocation)
             return nil
         }
-        // What was stored is found by what was given, and by what came back of it.
+        // Both the given and the returned value must find the item.
         expect(0, copy(item + [name: value]), "\(name) \(value)", sourceLocation: sourceLocation)
         let found = copying(item + wantsAttributes).dictionary?[name]
         if let found { expect(0, copy(item + [name: found]), "\(name) \(found)", sourceLocation: sourceLocation) }
@@ -25,20 +25,20 @@ extension ItemBench {
 }
 
 extension Rule {
-    /// Objects that no attribute takes but one of dates.
+    /// Objects that only date attributes accept.
     private static var strangers: [Any] { [
         Date(), NSDate(), ["a"], ["a": 1], Set(["a"]), NSNull(), [UInt8(1)], NSAttributedString(string: "x"),
         NSObject(), URL(fileURLWithPath: "/tmp"), CharacterSet.decimalDigits,
     ] }
 
-    /// What every member of a returned dictionary is, where nobody said anything.
+    /// The types of the members of every returned dictionary, by default.
     private static let common: [String: any Any.Type] = [
         "accc": SecAccessControl.self, "agrp": String.self, "cdat": Date.self, "mdat": Date.self, "class": String.self,
         "musr": Data.self, "pdmn": String.self, "sync": NSNumber.self, "tomb": NSNumber.self,
     ]
     private static var zero: Date { Date(timeIntervalSinceReferenceDate: 0) }
 
-    /// Values: which are taken, and what comes back of them (apple-secitem 1.2, 1.3, 1.10).
+    /// The accepted values and their returned forms.
     static let values: [Rule] = [
         Rule("2.4", "data beside a reference is what it refers to") { bench in
             let (pair, other) = (try TestPair(), try TestPair("other"))
@@ -230,7 +230,7 @@ extension Rule {
                     let value = try #require(found[name])
                     #expect(type == NSNumber.self ? value is NSNumber : Swift.type(of: value) == type, "\(itemClass) \(name)")
                 }
-                // As it stands it finds the item, and names no other one.
+                // The returned dictionary finds this item and no other.
                 bench.expect(0, bench.copy(found), itemClass)
                 bench.expect(-25299, bench.add(found), itemClass)
                 bench.expect(0, bench.delete(found), itemClass)

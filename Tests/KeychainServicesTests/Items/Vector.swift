@@ -1,6 +1,6 @@
 import Testing
 
-/// A row of the behaviour vectors in apple-secitem section 5.
+/// A numbered test of the behaviour of Apple's functions.
 struct Vector: Sendable, CustomTestStringConvertible {
     let number: Int
     let name: String
@@ -16,7 +16,7 @@ struct Vector: Sendable, CustomTestStringConvertible {
 
     static let all = groupA + groupB + groupC + groupD + groupE + groupF + groupG + groupH + groupI + groupJ + groupK
 
-    /// Rows that cannot apply here, and why.
+    /// Rows that do not apply here, and the reasons.
     static let notApplicable: [Int: String] = [
         71: "no item here ever had a 12-byte reference; that one is well-formed and not found, BadInputTests checks",
         78: "SecItemDeleteAll is private to Apple's daemon",
@@ -34,7 +34,7 @@ struct Vector: Sendable, CustomTestStringConvertible {
         174: "as V173", 175: "as V158", 178: "as V173",
     ]
 
-    /// The numbers of the table: every fourth row is kept elsewhere, for acceptance.
+    /// The numbers of the rows here; every fourth row is kept elsewhere, for acceptance.
     static let numbers: [Int] = (1...178).filter { $0 % 4 != 0 }
 }
 

@@ -145,7 +145,7 @@ extension Vector {
     ]
 }
 
-/// One row of each class by nothing but attributes of its primary key.
+/// One row of each class with only primary key attributes.
 func bareItems(_ number: Int) -> [[String: Any]] {
     [
         ["class": "cert", "ctyp": number, "issr": Data("issuer \(number)".utf8), "slnr": Data([UInt8(number)])],

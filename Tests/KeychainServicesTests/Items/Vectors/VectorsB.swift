@@ -6,7 +6,7 @@ import Testing
 
 @testable import KeychainServices
 
-/// An internet password with every attribute of the class' primary key.
+/// An internet password with every primary key attribute.
 var webPassword: [String: Any] {
     [
         "class": "inet", "srvr": "corn.example", "acct": "eric", "port": 80, "ptcl": "http", "atyp": "dflt",
@@ -15,7 +15,7 @@ var webPassword: [String: Any] {
 }
 
 extension Vector {
-    /// CopyMatching: finding and not finding.
+    /// CopyMatching: matches and mismatches.
     static let groupB: [Vector] = [
         Vector(29, "nothing is found and the result is left alone") { bench in
             let answer = bench.copying(["class": "inet", "srvr": "x", "acct": "y"] + wantsData)

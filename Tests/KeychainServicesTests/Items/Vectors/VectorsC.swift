@@ -100,14 +100,14 @@ extension Vector {
 }
 
 extension ItemBench {
-    /// A policy by its identifier.
+    /// Creates a policy from its identifier.
     func policy(_ identifier: CFString, _ name: String? = nil) throws -> SecPolicy {
         let properties = name.map { [kSecPolicyName: $0] as CFDictionary }
         let policy = SecPolicyCreateWithProperties(identifier, properties)
         return try #require(policy)
     }
 
-    /// Six certificates, stored: two for mail, two for servers, and two for nothing in particular.
+    /// Stores six certificates: two for mail, two for servers, and two without a purpose.
     func sixCertificates() throws -> [SecCertificate] {
         let mail = ["-addext", "extendedKeyUsage=emailProtection", "-addext", "keyUsage=digitalSignature"]
         let server = ["-addext", "extendedKeyUsage=serverAuth,clientAuth"]

@@ -186,7 +186,7 @@ extension Vector {
     ]
 }
 
-/// A PKCS#12 file of OpenSSL's, whole by its MAC, in which the octets of the certificate were replaced by nonsense.
+/// A PKCS#12 file of OpenSSL with a valid MAC, in which the certificate was replaced by garbage.
 private let garbageInside = Data(
     base64Encoded: """
         MIIDHgIBAzCCAtQGCSqGSIb3DQEHAaCCAsUEggLBMIICvTCCAd4GCSqGSIb3DQEHAaCCAc8EggHLMIIBxzCCAcMGCyqGSIb3DQEMCgEDoIIBiz
@@ -209,7 +209,7 @@ private func imported(_ data: Data, _ options: [String: Any]) -> (OSStatus, NSAr
 }
 
 extension ItemBench {
-    /// A certificate and its key, stored one after the other.
+    /// Stores a certificate and its key one after the other.
     func pairInHalves() throws -> TestPair {
         let pair = try TestPair()
         expect(0, add(["v_Ref": pair.secCertificate]))

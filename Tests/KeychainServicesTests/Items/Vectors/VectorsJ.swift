@@ -10,8 +10,7 @@ import Testing
 @testable import KeychainServices
 
 extension ItemBench {
-    /// The same keychain as a program sees it that would have to ask for the PIN, and has nobody to ask: it stays
-    /// locked.
+    /// Opens the same keychain as a program without user interaction, so that it stays locked.
     func locked() throws -> Keychain {
         var options = Keychain.Options()
         options.pinSource = try PINSource(parsing: "prompt")
@@ -22,7 +21,7 @@ extension ItemBench {
     }
 }
 
-/// Answers every question with the same words, or gives up.
+/// A prompter that gives the same answer to every question, or cancels.
 private struct Somebody: Prompter {
     let answer: String?
     func readSecret(prompt: String, confirm: Bool) throws(KeychainError) -> SecretBytes {
@@ -98,7 +97,7 @@ extension Vector {
         Vector(150, "a password is no private key") { bench in
             let control = SecAccessControl(protection: "ak", flags: .privateKeyUsage)
             bench.expect(-25293, bench.add(genp("a", "s", ["accc": control])))
-            // Nor does it become one afterwards.
+            // An update cannot set the access control either.
             bench.expect(0, bench.add(genp("a", "s")))
             bench.expect(-25293, bench.update(genp("a", "s"), ["accc": control, "labl": "l"]))
             bench.expect(-25300, bench.copy(genp("a", "s", ["labl": "l"])))
@@ -170,7 +169,7 @@ extension Vector {
                 """)
             bench.expect(-25300, bench.copying(genp("a", "s") + wantsData).status)
             #expect(bench.copying(genp("b", "s") + wantsData).data == Data("b".utf8))
-            // With data wanted the damaged item falls out, and the next one is found.
+            // If data is requested, the damaged item is skipped and the next one returned.
             #expect(bench.copying(["class": "genp", "svce": "s"] + wantsData).data == Data("b".utf8))
             #expect(bench.copying(["class": "genp", "svce": "s"] + wantsData + wantsAll).array as? [Data] == [Data("b".utf8)])
         },
@@ -192,7 +191,7 @@ extension Vector {
         },
         Vector(169, "a vault that cannot be opened") { bench in
             let path = bench.keychain.configuration.vault
-            // Rights do not stop root, who runs tests in containers; a directory does.
+            // File permissions do not restrict root, which runs the tests in containers; a directory at the path does.
             try FileManager.default.moveItem(atPath: path, toPath: path + ".away")
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
             #expect(throws: (any Error).self) {
@@ -236,7 +235,7 @@ extension Vector {
 }
 
 extension ItemBench {
-    /// Overwrites the attributes of the row that a reference names.
+    /// Overwrites the attributes in the row of a reference.
     func damage(_ reference: Data) throws {
         try sql(
             "UPDATE item SET attributes_ciphertext = X'12345678' WHERE identity = ?",
@@ -245,7 +244,7 @@ extension ItemBench {
 }
 
 extension Thread {
-    /// A thread that has been started.
+    /// Returns a started thread.
     static func running(_ body: @escaping @Sendable () -> Void) -> Running {
         let running = Running()
         let thread = Thread {
