@@ -3,7 +3,7 @@ import KeyfobPrimitives
 package import OpenSSL
 
 extension CertificateVerification {
-    /// The error for a certificate that was not accepted, in the words of cli.md 5; `nil` where it was accepted.
+    /// Returns the error for a certificate that was not accepted, or `nil` if it was accepted.
     ///
     /// - Parameters:
     ///   - name: What messages call the certificate.
@@ -140,8 +140,7 @@ extension GeneralName {
 }
 
 extension KeychainError {
-    /// The error for a certificate that must be valid at a moment and is not, in the words of cli.md 5; `nil` for one
-    /// that is.
+    /// Returns the error for a certificate that is not valid on a date, or `nil` if it is valid.
     ///
     /// - Parameters:
     ///   - renewal: What helps against one that has expired; `nil` where nobody can tell whether its key is here.

@@ -40,7 +40,8 @@ public enum AttributeValue: Sendable {
 
     /// The bytes that stand for the value in digests and comparisons: a letter for the kind, then the value.
     ///
-    /// Text and bytes share a letter, because they match and collide with each other (apple-secitem 1.10).
+    /// Text and bytes share a letter, because in Apple's keychain a string and the same bytes match and
+    /// collide with each other.
     var canonicalBytes: [UInt8] {
         switch self {
         case .string(let text): [UInt8(ascii: "b")] + Array(text.utf8)

@@ -31,7 +31,8 @@ public struct CertificateItem: CertifiedItem {
 }
 
 extension ItemAttributes {
-    /// The attributes that a certificate brings with it (apple-secitem 1.6).
+    /// Creates the attributes that Apple's keychain derives from a certificate: the X.509 version (1 to 3), the
+    /// encoding 3 (DER), the normalized names, the serial number, the key identifiers and a label.
     init(certificate: Certificate) {
         self.init()
         self[.certificateType] = .number(Int64(certificate.version))

@@ -71,8 +71,8 @@ public final class ClassSchema: Sendable {
     }
 }
 
-// The tables of apple-secitem 1.3 to 1.7. P: part of the primary key. I: has an index of its own; an
-// index costs one random page per added item, so only what scripts and programs search by has one.
+// The attributes and primary keys of Apple's data-protection keychain, and attributes of Keyfob's own. An index
+// costs one random page per added item, so only the attributes that scripts and programs search by have one.
 extension ClassSchema {
     private struct Flags: OptionSet {
         let rawValue: Int
@@ -177,7 +177,7 @@ extension ClassSchema {
 }
 
 extension ClassSchema {
-    /// The value in the form the attribute keeps, by the rules of apple-secitem 1.10.
+    /// Returns the value in the form that the attribute's kind keeps; see ``Kind`` for the conversions.
     ///
     /// - Throws: `KeychainError` with code `noSuchAttribute` where the class does not have the attribute,
     ///   and `invalidArgument` where the value is of a kind that it does not take.

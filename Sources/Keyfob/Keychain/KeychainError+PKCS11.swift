@@ -30,7 +30,9 @@ extension KeychainError {
         .generalError,
     ]
 
-    /// The keychain's view of a token's refusal; the texts of cli.md section 5.
+    /// Returns the error for a refusal by a token.
+    ///
+    /// PKCS#11 reports no number of PIN tries that are left, only flags: count low, final try and locked.
     ///
     /// - Parameters:
     ///   - serial: The token's serial number, where it is known.

@@ -1,8 +1,8 @@
 import OpenSSL
 
-/// Files that cannot be used, in the texts of cli.md 5.
+/// Errors for files that cannot be used.
 extension KeychainError {
-    /// The keychain's view of a PKCS#12 file that cannot be used; the texts of cli.md section 5.
+    /// Returns the error for a PKCS#12 file that cannot be used.
     static func pkcs12(_ error: PKCS12Error, fileName: String) -> KeychainError {
         let details = ["file": fileName]
         return switch error.code {

@@ -1,6 +1,6 @@
 package import Foundation
 
-/// The rules of Keychain Services about items, where they go beyond Keyfob's own (apple-secitem 2).
+/// The rules of Apple's Keychain Services about items, as far as they differ from Keyfob's own.
 ///
 /// A search with these rules also finds items that lie in the vault alone although their class lives on the token:
 /// rows of attributes without an object. It passes over rows that fail their integrity check, as if they were not

@@ -5,8 +5,9 @@ import PKCS11
 
 /// An object that is about to be made: its template, and how to recognise it.
 ///
-/// The one place that says what our objects look like to other tools. Every template says all of token,
-/// private, sensitive, extractable and the usages: the defaults of tokens differ (tokens.md 3).
+/// The one place that says what our objects look like to other tools. Every template sets token, private,
+/// sensitive, extractable and the usages, because the defaults of tokens differ: NSS and openCryptoki make a
+/// private key visible without login and extractable unless the template says otherwise.
 struct NewObject: Sendable {
     let objectClass: ObjectClass
     let id: [UInt8]

@@ -20,7 +20,7 @@ extension SQLiteStore {
             hint: "Mount what it lies on. " + KeychainError.restoring(vault: path))
     }
 
-    /// The one place where SQLite's results become ours (apple-secitem 3.1, mapping rules).
+    /// Returns the keychain's error for a result of SQLite. No other code translates these results.
     static func translate(_ error: any Error, path: String, title: String? = nil) -> any Error {
         let title = title ?? "the vault \(path)"
         guard let error = error as? DatabaseError else {

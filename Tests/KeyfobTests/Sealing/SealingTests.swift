@@ -52,7 +52,7 @@ import Testing
         let wrapped = try suite.wrap(secret, with: keys[0], in: session)
         #expect(try suite.unwrap(wrapped, with: keys[0], in: session) == secret)
         func refusal(of bytes: [UInt8], with key: ObjectHandle) throws -> (any Error)? {
-            // A session that saw a refusal is not used again (tokens.md 8).
+            // A session in which a call failed is not used again, because its state then depends on the module.
             let fresh = try token.openSession()
             do { _ = try suite.unwrap(bytes, with: key, in: fresh) } catch { return error }
             return nil

@@ -281,8 +281,8 @@ extension SoftHSMDirectory {
         let url = tokenFile(identifier)
         var quiet = 0
         var last = Self.fingerprint(url)
-        // Every change starts the wait anew, up to two seconds: a tight loop of logins (tokens.md 6) is
-        // seen as one, and its file is usable most of the time.
+        // A change of the file restarts the wait, which ends after two seconds. SoftHSM truncates and rewrites the
+        // file at every login, so a tight loop of logins appears as changes; the file is usable most of the time.
         for _ in 0..<200 {
             if try readToken(identifier) != nil { return false }
             let now = Self.fingerprint(url)
