@@ -30,7 +30,7 @@ struct BadInputTests {
         }
     }
 
-    /// Parameter errors E1 to E40 that a single dictionary provokes.
+    /// The refused calls of the article `ItemModel`, by their numbers, that a single dictionary provokes.
     static let rows: [Row] = [
         Row("E1 an empty dictionary", -50) { [:] },
         Row("E2 no class", -50) { ["acct": "a"] },
