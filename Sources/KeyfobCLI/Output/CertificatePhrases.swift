@@ -5,18 +5,18 @@ import OpenSSL
 
 /// How certificates are described to people and programs.
 enum CertificatePhrases {
-    /// How a certificate stands at a moment.
+    /// The state of a certificate at a given time.
     enum State: String {
         case good = "ok"
         case renewalDue = "renew due"
         case expired = "expired"
         case notYetValid = "not yet valid"
-        /// An older version of an identity, which is kept and never renewed.
+        /// An older version of an identity: kept, but never renewed.
         case replaced
 
-        /// The state of `certificate`: renewal is due after two thirds of its lifetime, as ACME clients have it.
+        /// The state of `certificate`. Renewal is due after two thirds of the lifetime, as with ACME clients.
         ///
-        /// - Parameter isReplaced: Whether another version of the identity has taken its place.
+        /// - Parameter isReplaced: Whether a newer version of the identity exists.
         init(_ certificate: Certificate, on date: Date, isReplaced: Bool = false) {
             let lifetime = certificate.notAfter.timeIntervalSince(certificate.notBefore)
             if date > certificate.notAfter {
@@ -30,7 +30,7 @@ enum CertificatePhrases {
             }
         }
 
-        /// The colour that underlines it.
+        /// The colour of the state.
         var style: Style {
             switch self {
             case .good: .good
@@ -41,15 +41,16 @@ enum CertificatePhrases {
         }
     }
 
-    /// What to call the subject.
+    /// The name to show for the subject.
     static func subject(_ certificate: Certificate) -> String { certificate.subjectSummary ?? "(no name)" }
 
-    /// What to call the issuer.
+    /// The name to show for the issuer.
     static func issuer(_ certificate: Certificate) -> String {
         certificate.issuer.commonName ?? certificate.issuer.organization ?? certificate.issuer.description
     }
 
-    /// `valid until 2027-01-10 (412 days)`, or what else is to be said of the dates.
+    /// `valid until 2027-01-10 (412 days)`, or a phrase that states that the certificate has expired or is not yet
+    /// valid.
     static func validity(_ certificate: Certificate, on date: Date) -> String {
         let day = RFC3339.day(of: certificate.notAfter)
         switch State(certificate, on: date) {
@@ -60,19 +61,19 @@ enum CertificatePhrases {
         }
     }
 
-    /// The error for a certificate that must be valid and is not, or `nil`.
+    /// Returns the error for a certificate that is expired or not yet valid, or `nil` for a valid one.
     ///
-    /// - Parameter remark: What else the hint says.
+    /// - Parameter remark: Text to append to the hint.
     static func failure(_ certificate: Certificate, name: String, on date: Date, remark: String) -> KeychainError? {
         KeychainError.validity(
             of: certificate, name: name, on: date, renewal: "Get a new certificate. \(remark)", remark: remark)
     }
 
-    /// The members by which JSON documents describe a certificate.
+    /// Returns the members that describe a certificate in JSON documents.
     ///
     /// - Parameters:
-    ///   - certificate: `nil` for one that is not made yet.
-    ///   - known: What is known of that before, by the members' names; all else is null.
+    ///   - certificate: `nil` for a certificate that does not exist yet.
+    ///   - known: Values that are already known for such a certificate, by member name. All other members are null.
     static func members(
         _ certificate: Certificate?, on date: Date, isReplaced: Bool = false, known: [String: Value] = [:]
     ) -> [Value.Member] {
@@ -95,7 +96,7 @@ enum CertificatePhrases {
         ]
     }
 
-    /// The members that `show` has in addition: what its lines have.
+    /// The additional members that `show` prints; they correspond to its text lines.
     static func details(_ certificate: Certificate) -> [Value.Member] {
         let keyUsage = certificate.keyUsage.map { $0.description.split(separator: ", ").map(String.init) }
         return [
@@ -109,7 +110,7 @@ enum CertificatePhrases {
         ]
     }
 
-    /// The lines by which `show` describes a certificate.
+    /// The lines that `show` prints for a certificate.
     static func lines(_ certificate: Certificate, on date: Date) -> [(String, String)] {
         var lines = [
             ("subject", certificate.subject.description),
@@ -134,7 +135,7 @@ enum CertificatePhrases {
         return lines
     }
 
-    /// Names and values in two columns.
+    /// Formats names and values in two columns.
     static func text(_ lines: [(String, String)]) -> String {
         let width = lines.map(\.0.count).max() ?? 0
         return lines.map { name, value in

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// What a piece of text means, as far as colour can say it. Never the only sign of it.
+/// The meaning of a piece of text, shown as colour. The text must state the meaning as well.
 enum Style: Sendable {
     case bold, faint, good, warning, bad
 
@@ -31,14 +31,14 @@ struct Colour: Sendable, Equatable {
         self.isEnabled = isEnabled
     }
 
-    /// Decides: the option, then `NO_COLOR`, then `CLICOLOR_FORCE`, then whether a terminal that knows
-    /// colour is there.
+    /// Decides by the option, then `NO_COLOR`, then `CLICOLOR_FORCE`, then whether the output is a terminal with colour
+    /// support.
     init(_ choice: When, isTerminal: Bool, environment: (String) -> String?) {
         switch choice {
         case .always: isEnabled = true
         case .never: isEnabled = false
         case .auto:
-            // no-color.org: any value but the empty one.
+            // no-color.org: any value except the empty string.
             if environment("NO_COLOR")?.isEmpty == false {
                 isEnabled = false
             } else if let force = environment("CLICOLOR_FORCE"), !force.isEmpty, force != "0" {
@@ -49,7 +49,7 @@ struct Colour: Sendable, Equatable {
         }
     }
 
-    /// `text` between the escape codes of `style`, or as it is.
+    /// Returns `text` between the escape codes of `style`, or unchanged if colour is off.
     func apply(_ style: Style?, to text: String) -> String {
         guard isEnabled, let style else { return text }
         return "\u{1B}[\(style.code)m\(text)\u{1B}[0m"

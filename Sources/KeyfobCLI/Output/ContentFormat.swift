@@ -1,23 +1,23 @@
 import ArgumentParser
 
-/// The form of a file that a command writes.
+/// The format of a file that a command writes.
 enum ContentFormat: String, CaseIterable, Sendable {
     /// Base64 between BEGIN and END lines (RFC 7468).
     case pem
     /// The bare encoding.
     case der
-    /// One line as OpenSSH reads it in `authorized_keys` (RFC 4253 6.6).
+    /// One line in the format of OpenSSH's `authorized_keys` (RFC 4253 6.6).
     case ssh
-    /// Key and certificates under a passphrase (RFC 7292).
+    /// Key and certificates encrypted with a passphrase (RFC 7292).
     case pkcs12
 }
 
-/// A command that writes a file in one of several forms, the first unless one is named.
+/// A command that writes a file in one of several formats; the first is the default.
 protocol ContentWriter {
     static var contentFormats: [ContentFormat] { get }
 }
 
-/// The word after `--format`: how results are printed, or the form of a file that is written.
+/// The argument of `--format`: an output format for results, or the format of a written file.
 enum FormatName: Equatable, Sendable, ExpressibleByArgument {
     case result(OutputFormat)
     case content(ContentFormat)
@@ -32,13 +32,13 @@ enum FormatName: Equatable, Sendable, ExpressibleByArgument {
         }
     }
 
-    /// What help, and messages about a wrong word, offer: what every command takes.
+    /// The values that every command accepts; shown in help and in error messages.
     static var allValueStrings: [String] { OutputFormat.allCases.map(\.rawValue) }
 
-    /// What the command on the line takes.
+    /// Completes to the values that the command on the line accepts.
     static var defaultCompletionKind: CompletionKind {
         .custom { words, _, prefix in
-            // A line that makes no sense yet has no command.
+            // An incomplete line may not name a command yet.
             let command = (try? Invocation(Array(words.dropFirst()), root: KeyfobCommand.self))?.command
             let own = command.flatMap { $0 as? any ContentWriter.Type }?.contentFormats ?? []
             return (allValueStrings + own.map(\.rawValue)).filter { $0.hasPrefix(prefix) }

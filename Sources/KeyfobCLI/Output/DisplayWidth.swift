@@ -1,18 +1,20 @@
-/// How many columns text takes on a terminal.
+/// The number of terminal columns that text takes.
 ///
-/// `wcwidth(3)` answers by the locale, and in the C locale it answers -1 for every letter outside ASCII.
+/// `wcwidth(3)` depends on the locale; in the C locale it returns -1 for every letter outside ASCII.
 enum DisplayWidth {
     /// The columns that `text` takes.
     static func of(_ text: String) -> Int {
         text.utf8.allSatisfy { $0 < 0x80 } ? text.utf8.count : text.reduce(0) { $0 + of($1) }
     }
 
-    /// The columns of one character: 2 for East Asian wide forms and emoji, 0 for lone combining marks, and as many as
-    /// it has letters and signs that take a place of their own, as in Thai and Devanagari.
+    /// The columns of one character.
+    ///
+    /// East Asian wide forms and emoji take 2, lone combining marks 0. Other characters take one column for each scalar
+    /// that advances the cursor; in Thai and Devanagari there may be several.
     static func of(_ character: Character) -> Int {
         var width = 0
         for scalar in character.unicodeScalars {
-            // Variation selector 16 asks for the emoji form, which is wide.
+            // Variation selector 16 selects the emoji form, which is wide.
             if scalar == "\u{FE0F}" || isWide(scalar) { return 2 }
             switch scalar.properties.generalCategory {
             case .nonspacingMark, .enclosingMark, .format, .control: continue
@@ -22,7 +24,7 @@ enum DisplayWidth {
         return width
     }
 
-    /// The start of `text` that fits into `columns`, with an ellipsis in place of what is left out.
+    /// Returns the start of `text` that fits into `columns`, with an ellipsis in place of the rest.
     static func truncated(_ text: String, to columns: Int) -> String {
         guard of(text) > columns else { return text }
         guard columns > 1 else { return columns == 1 ? "…" : "" }
@@ -37,8 +39,8 @@ enum DisplayWidth {
         return result + "…"
     }
 
-    /// The blocks that Unicode's EastAsianWidth.txt lists as W or F, merged where only unassigned code
-    /// points lie between.
+    /// The blocks that Unicode's EastAsianWidth.txt lists as W or F. Blocks with only unassigned code points between
+    /// them are merged.
     private static func isWide(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x1100...0x115F, 0x231A...0x231B, 0x23E9...0x23EC, 0x23F0, 0x23F3, 0x25FD...0x25FE, 0x2614...0x2615,

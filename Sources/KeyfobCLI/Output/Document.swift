@@ -2,17 +2,18 @@ import Foundation
 import Keyfob
 import Yams
 
-/// The one result of a command, in any of the machine-readable forms.
+/// The result of a command, for any of the machine-readable formats.
 ///
-/// The first member is always `"schema": "keyfob/v1"`. Members are only ever added. A name has one type wherever it
-/// stands, or null; a dry run has the members of the run, and null for what only that can know.
+/// The first member is always `"schema": "keyfob/v1"`. New versions add members and never remove them. A member name
+/// has one type in all documents, or is null. A dry run has the same members as the run; values that only the run can
+/// determine are null.
 struct Document: Equatable, Sendable {
     /// The name of the schema that every document of this version follows.
     static let schema = "keyfob/v1"
 
     /// The members after the schema.
     let members: [Value.Member]
-    /// Which of several lists has the rows of tab-separated values; `nil` where there is one, or none.
+    /// The list to print as rows of tab-separated values, if there are several lists.
     let listName: String?
 
     /// A document of these members, in this order.
@@ -27,15 +28,15 @@ struct Document: Equatable, Sendable {
         self.listName = listName
     }
 
-    /// Whether a command says by this that it has changed something.
+    /// Whether the document reports a change (`"changed": true`).
     var tellsOfChange: Bool { members.contains { $0.name == "changed" && $0.value == .boolean(true) } }
 
-    /// The document with a member that says whether something was changed.
+    /// Returns the document with the member `changed` added.
     func telling(ofChange isChanged: Bool) -> Self {
         Self(members: members + [.init("changed", .boolean(isChanged))], listName: listName)
     }
 
-    /// The document of a command that removes one thing, and of its dry run.
+    /// The document of a command that removes one object, and of its dry run.
     static func removal(of name: String, isDone: Bool, isDryRun: Bool = false, further: [Value.Member] = []) -> Self {
         Self(
             members: [
@@ -47,11 +48,10 @@ struct Document: Equatable, Sendable {
     /// The whole document, schema first.
     var value: Value { .object([Value.Member("schema", .string(Self.schema))] + members) }
 
-    /// The text in `format`, with its last newline.
+    /// Renders the document in `format`, including the final newline.
     ///
-    /// - Parameter isListing: Whether the list in the document is what was asked for, so that there is nothing to print
-    ///   where it is empty.
-    /// - Throws: `YamlError` of Yams, should its emitter fail.
+    /// - Parameter isListing: Whether the command lists something; an empty list then prints nothing.
+    /// - Throws: `YamlError` of Yams if its emitter fails.
     func rendered(as format: OutputFormat, isListing: Bool = true) throws -> String {
         switch format {
         case .json: value.json + "\n"
@@ -61,14 +61,15 @@ struct Document: Equatable, Sendable {
         }
     }
 
-    /// Variables that a shell itself, or every program that it starts, goes by: what is evaluated must not set them.
+    /// Variables that shells or most programs interpret; output meant for `eval` must not set them.
     private static let reserved: Set = [
         "PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "ENV", "IFS", "TERM", "LANG", "UID", "HOSTNAME", "TMPDIR",
         "CDPATH", "EDITOR", "PAGER", "MAIL",
     ]
 
-    /// `NAME='value'` lines: nested members joined by `_`, in capitals, without the schema; an underscore before what
-    /// is no name, or the name of a variable that shells go by.
+    /// `NAME='value'` lines without the schema: names of nested members joined by `_`, in capitals.
+    ///
+    /// A name that starts with a digit or is reserved gets a leading underscore.
     private var environmentLines: String {
         var lines = ""
         for (path, text) in Value.object(members).leaves() {
@@ -80,7 +81,7 @@ struct Document: Equatable, Sendable {
             }
             let isTaken = name.first.map { $0.isNumber } == true || Self.reserved.contains(String(name))
             let safe = isTaken ? "_" + String(name) : String(name)
-            // A shell variable cannot hold a zero byte, and without it the text would be another.
+            // A shell variable cannot hold a zero byte, and dropping it would change the value.
             if text.utf8.contains(0) {
                 lines += "\(safe)_B64='\(Data(text.utf8).base64EncodedString())'\n"
             } else {
@@ -90,7 +91,7 @@ struct Document: Equatable, Sendable {
         return lines
     }
 
-    /// One row per element where the document holds one list of objects, else one row per member.
+    /// One row per element if the document has exactly one list of objects, otherwise one row per member.
     private func tabSeparated(isListing: Bool) -> String {
         var rows: [[String]] = []
         if let list = firstList, isListing || !list.isEmpty {
@@ -98,7 +99,7 @@ struct Document: Equatable, Sendable {
             var known: Set<String> = []
             let cells = list.map { element in element.cells().map { ($0.path.joined(separator: "."), $0.text) } }
             for (name, _) in cells.joined() where known.insert(name).inserted { names.append(name) }
-            // Of nothing there is no heading: nobody knows it.
+            // The names come from the elements, so an empty list has no heading.
             if !names.isEmpty { rows.append(names) }
             for element in cells {
                 let texts = Dictionary(element) { first, _ in first }
@@ -121,8 +122,7 @@ struct Document: Equatable, Sendable {
         return list.allSatisfy { if case .object = $0 { true } else { false } } ? list : nil
     }
 
-    /// A cell of tab-separated values: what would end it early, or drive a terminal, is written as an escape, of the
-    /// kinds that JSON has.
+    /// Escapes a cell of tab-separated values, with JSON's escapes: separators and control characters.
     static func escapedCell(_ text: String) -> String {
         var cell = ""
         for scalar in text.unicodeScalars {
@@ -142,10 +142,10 @@ struct Document: Equatable, Sendable {
 extension Value {
     /// The value as a YAML document.
     ///
-    /// - Throws: `YamlError` of Yams, should its emitter fail.
+    /// - Throws: `YamlError` of Yams if its emitter fails.
     func yaml() throws -> String { try Yams.serialize(node: yamlNode, allowUnicode: true, sortKeys: false) }
 
-    /// All values that are not lists or objects, each with the names that lead to it.
+    /// All values other than lists and objects, each with the member names that lead to it.
     fileprivate func leaves(_ path: [String] = []) -> [(path: [String], text: String)] {
         switch self {
         case .null: [(path, "")]
@@ -158,8 +158,9 @@ extension Value {
         }
     }
 
-    /// As `leaves`, for a row below a heading, whose columns must not depend on how long a list is: a list is one cell,
-    /// its elements joined by commas.
+    /// Like `leaves`, but with one cell per list, its elements joined by commas.
+    ///
+    /// Used for rows below a heading, so that the columns do not depend on the length of a list.
     fileprivate func cells(_ path: [String] = []) -> [(path: [String], text: String)] {
         switch self {
         case .array(let elements): [(path, elements.map(\.element).joined(separator: ","))]
@@ -168,7 +169,7 @@ extension Value {
         }
     }
 
-    /// The value as an element of a list in a cell.
+    /// The value as an element of a comma-separated cell.
     private var element: String {
         switch self {
         case .array, .object: json
@@ -181,7 +182,7 @@ extension Value {
         case .null: Node("null", Tag(.null))
         case .boolean(let flag): Node(flag ? "true" : "false", Tag(.bool))
         case .integer(let number): Node(String(number), Tag(.int))
-        // Quoted always: "no", "1e3" and "2025-11-21" are text here, and plain they would not be.
+        // Always quoted: YAML would read plain "no", "1e3" and "2025-11-21" as other types.
         case .string(let text): Node(text, Tag(.str), .doubleQuoted)
         case .array(let elements): Node(elements.map(\.yamlNode), Tag(.seq))
         case .object(let members):

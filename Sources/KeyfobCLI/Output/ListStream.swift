@@ -1,6 +1,6 @@
-/// A document with one list of any length, printed as its elements come.
+/// A document with one list of any length, printed while its elements arrive.
 ///
-/// JSON, YAML and tab-separated values are written at once; `env` is made when the list is complete.
+/// JSON, YAML and tab-separated values are streamed; `env` is rendered when the list is complete.
 struct ListStream: ~Copyable {
     private static let flushSize = 32 << 10
 
@@ -9,7 +9,7 @@ struct ListStream: ~Copyable {
     private let first: [Value.Member]
     private var elements: [Value] = []
     private var count = 0
-    /// What is not written yet.
+    /// Text that is not written yet.
     private(set) var buffer = ""
 
     /// Begins a document with `members` and then the list `listName`.
@@ -25,7 +25,8 @@ struct ListStream: ~Copyable {
 
     /// Adds an element.
     ///
-    /// - Throws: `KeychainError.fileUnavailable` when standard output takes no more; `YamlError` of Yams.
+    /// - Throws: `KeychainError.fileUnavailable` or `diskFull` if standard output cannot be written; `YamlError` of
+    ///   Yams.
     mutating func add(_ members: [Value.Member]) throws {
         defer { count += 1 }
         switch format {
@@ -36,7 +37,7 @@ struct ListStream: ~Copyable {
             buffer += members.map { Document.escapedCell(Self.text($0.value)) }.joined(separator: "\t") + "\n"
         case .yaml:
             if count == 0 { buffer += try yamlHead() }
-            // Lists stand at the margin of the object that they are in: one of this element alone is a part of it.
+            // Yams does not indent lists within an object, so a list of one element can be appended as it is.
             buffer += try Value.array([.object(members)]).yaml()
         case .env, .table:
             elements.append(.object(members))
@@ -44,7 +45,10 @@ struct ListStream: ~Copyable {
         if buffer.utf8.count >= Self.flushSize { try flush() }
     }
 
-    /// Ends the list, adds `members` behind it and prints what is left. - Throws: as `add`.
+    /// Ends the list, adds `members` after it and prints the rest.
+    ///
+    /// - Throws: `KeychainError.fileUnavailable` or `diskFull` if standard output cannot be written; `YamlError` of
+    ///   Yams.
     mutating func finish(_ members: [Value.Member]) throws {
         switch format {
         case .json:
@@ -59,7 +63,7 @@ struct ListStream: ~Copyable {
         try flush()
     }
 
-    /// What stands before the elements of a YAML list that is not empty.
+    /// The text before the elements of a non-empty YAML list.
     private func yamlHead() throws -> String {
         let empty = try Document(members: first + [.init(listName, .array([]))]).rendered(as: .yaml)
         return empty.dropLast(" []\n".count) + "\n"

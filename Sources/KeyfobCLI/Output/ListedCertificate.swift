@@ -1,9 +1,9 @@
 import Foundation
 import OpenSSL
 
-/// One certificate of a list, and what the list says of its key where it has one.
+/// One certificate of a list, and its key if it has one.
 struct ListedCertificate {
-    /// The columns and members that only identities have.
+    /// The columns and members that exist only for identities.
     struct Key {
         let token: String
         let isExtractable: Bool
@@ -15,18 +15,18 @@ struct ListedCertificate {
     var isReplaced = false
     var key: Key?
 
-    /// What programs get of a list.
+    /// Returns the document for a list.
     ///
-    /// - Parameter members: What is said of the list as a whole.
+    /// - Parameter members: The members that describe the list as a whole.
     static func document(
         _ listed: [ListedCertificate], as name: String, on date: Date, _ members: [Value.Member]
     ) -> Document {
         Document(members: members + [.init(name, .array(listed.map { .object($0.members(on: date)) }))])
     }
 
-    /// What people get of a list.
+    /// Returns the table for a list.
     ///
-    /// - Parameter hasKeys: Whether there are columns for keys.
+    /// - Parameter hasKeys: Whether to include the key columns.
     static func table(_ listed: [ListedCertificate], hasKeys: Bool, on date: Date) -> Table {
         var table = Table(
             [.init("NAME", mayShrink: true), .init("SUBJECT", mayShrink: true), .init("ISSUER", mayShrink: true)]

@@ -1,24 +1,25 @@
 import Keyfob
 
-/// Where a command puts its result, its sentences and its notes.
+/// Prints the result, the sentences and the notes of a command.
 struct Output: Sendable {
     let format: OutputFormat
     let colour: Colour
     let isQuiet: Bool
     let verbosity: Int
 
-    /// Prints the result: the table for people, the document for programs.
+    /// Prints the result: a table, or a document in a machine-readable format.
     ///
-    /// - Throws: `KeychainError.fileUnavailable` when standard output takes no more.
+    /// - Throws: `KeychainError.fileUnavailable` or `diskFull` if standard output cannot be written.
     func emit(_ document: @autoclosure () -> Document, table: @autoclosure () -> Table) throws {
         guard !format.isMachineReadable else { return try emit(document(), isListing: true) }
         try StandardOutput.write(table().rendered(width: StandardOutput.terminalWidth, colour: colour))
     }
 
-    /// Prints what was asked for: the text for people, with `--quiet` too, the document for programs. Nothing for an
-    /// empty text.
+    /// Prints the requested text, also with `--quiet`, or the document in a machine-readable format.
     ///
-    /// - Throws: as `emit(_:table:)`.
+    /// Prints nothing for an empty text.
+    ///
+    /// - Throws: `KeychainError.fileUnavailable` or `diskFull` if standard output cannot be written.
     func emit(_ document: @autoclosure () -> Document, text: @autoclosure () -> String) throws {
         guard !format.isMachineReadable else { return try emit(document(), isListing: false) }
         let text = text()
@@ -28,16 +29,18 @@ struct Output: Sendable {
         }
     }
 
-    /// Prints what was done: sentences for people, none with `--quiet`, the document for programs.
+    /// Prints a sentence about what was done, or the document in a machine-readable format. `--quiet` omits the
+    /// sentence.
     ///
-    /// - Throws: as `emit(_:table:)`.
+    /// - Throws: `KeychainError.fileUnavailable` or `diskFull` if standard output cannot be written.
     func emit(_ document: @autoclosure () -> Document, sentence: @autoclosure () -> String) throws {
         try emit(document(), text: isQuiet ? "" : sentence())
     }
 
-    /// Runs `report`, which tells of a change that is made by now.
+    /// Runs `report`, which prints the result of a change that is already made.
     ///
-    /// - Throws: What `report` throws, as the error of a command whose work is done: nobody shall repeat it.
+    /// - Throws: The error of `report`. Errors about writing say that the work is done, so that the user does not
+    ///   repeat it.
     static func afterChange(_ report: () throws -> Void) throws {
         do { try report() } catch { throw unreported(error) }
     }
@@ -51,15 +54,15 @@ struct Output: Sendable {
             details: error.details, cause: error.cause)
     }
 
-    /// Prints a sentence to people who want sentences; nothing where a document will be printed.
+    /// Prints a sentence, unless the format is machine-readable or `--quiet` is set.
     ///
-    /// - Throws: as `emit(_:table:)`.
+    /// - Throws: `KeychainError.fileUnavailable` or `diskFull` if standard output cannot be written.
     func say(_ sentence: @autoclosure () -> String) throws {
         guard !format.isMachineReadable, !isQuiet else { return }
         try StandardOutput.write(sentence() + "\n")
     }
 
-    /// Writes a step to standard error with `-v`.
+    /// Writes a progress message to standard error if the verbosity is at least `level`.
     func note(_ sentence: @autoclosure () -> String, level: Int = 1) {
         guard verbosity >= level else { return }
         StandardError.write("keyfob: \(sentence())\n")

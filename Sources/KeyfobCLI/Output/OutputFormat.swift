@@ -14,12 +14,12 @@ enum OutputFormat: String, CaseIterable, Sendable, ExpressibleByArgument {
     /// Tab-separated values with a header line.
     case tsv
 
-    /// Whether the form is for programs, so that sentences meant for people stay away from it.
+    /// Whether the format is read by programs, so that sentences for people must not be printed.
     var isMachineReadable: Bool { self != .table }
 
-    /// The format of `--format`, else of `--json`, else of `KEYFOB_FORMAT`, else a table.
+    /// The format given by `--format`, else by `--json`, else by `KEYFOB_FORMAT`, else `table`.
     ///
-    /// - Throws: `UsageError` when the variable names no format, or `--json` and `--format` disagree.
+    /// - Throws: `UsageError` if the variable names no format, or if `--json` and `--format` disagree.
     static func resolve(option: OutputFormat?, json: Bool, environment: String?) throws -> OutputFormat {
         if json {
             guard option == nil || option == .json else {

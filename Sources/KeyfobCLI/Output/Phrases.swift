@@ -1,12 +1,12 @@
 import Foundation
 import Keyfob
 
-/// Times, sizes and counts as people say them.
+/// Times, sizes and counts in words.
 enum Phrases {
-    /// How far `date` is from `now`: `in 6 days`, `3 days ago`, `just now`.
+    /// The distance of `date` from `now`: `in 6 days`, `3 days ago`, `just now`.
     static func relative(_ date: Date, to now: Date) -> String { Quantity.relative(date, to: now) }
 
-    /// The largest whole unit of a span, such as `6 days`.
+    /// A duration in its largest whole unit, such as `6 days`.
     static func duration(seconds: Double) -> String { Quantity.duration(seconds: seconds) }
 
     /// `1 item`, `2 items`, `1 248 items`.

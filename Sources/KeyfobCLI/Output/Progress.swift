@@ -1,10 +1,10 @@
 import Glibc
 import Keyfob
 
-/// A line on standard error that says how far a long operation is.
+/// A progress line on standard error for a long operation.
 ///
-/// Nothing is shown for the first 400 ms, so that what is quick stays silent, and nothing to a file or
-/// pipe unless asked for. Used from one thread.
+/// Nothing is shown for the first 400 ms, so that quick operations stay silent. Files and pipes get no progress unless
+/// requested. Used from one thread.
 struct Progress: ~Copyable {
     private static let patience: Duration = .milliseconds(400)
     private static let interval: Duration = .milliseconds(100)
@@ -19,7 +19,7 @@ struct Progress: ~Copyable {
     private var last: ContinuousClock.Instant?
     private var isDirty = false
 
-    /// Progress of `title`, such as `re-wrapping`, over `total` steps, or over an unknown number.
+    /// Starts the progress of `title`, such as `re-wrapping`, over `total` steps; `nil` if the number is unknown.
     init(
         _ title: String, total: Int? = nil, when: When, isTerminal: Bool = isatty(STDERR_FILENO) == 1,
         write: @escaping (String) -> Void = { StandardError.write($0) },
@@ -38,7 +38,7 @@ struct Progress: ~Copyable {
         if isDirty { write("\r\u{1B}[K") }
     }
 
-    /// Says that `count` steps are done.
+    /// Reports that `count` steps are done.
     mutating func update(_ count: Int) {
         let now = now()
         guard isShown, now - start >= Self.patience else { return }
@@ -48,7 +48,7 @@ struct Progress: ~Copyable {
         show(text(count, elapsed: now - start))
     }
 
-    /// Says at once what is waited for, such as a touch on the token.
+    /// Shows at once what the operation is waiting for, such as a touch of the token.
     mutating func waiting(for what: String) {
         guard isShown else { return }
         show("\(title): waiting for \(Visible.text(what))")

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Moments as RFC 3339 text in UTC.
+/// Dates as RFC 3339 text in UTC.
 ///
-/// Written by hand: a `DateFormatter` costs milliseconds at its first use, more than reading a secret.
+/// Implemented by hand: the first use of a `DateFormatter` takes milliseconds, longer than reading a secret.
 enum RFC3339 {
     /// Such as `2025-11-21T10:00:00Z`. Fractions of a second are dropped.
     static func string(from date: Date) -> String {
@@ -20,7 +20,7 @@ enum RFC3339 {
         let hour, minute, second: Int
 
         init(_ date: Date) {
-            // The range keeps a certificate's nonsense date from trapping in the conversion.
+            // Certificates can have arbitrary dates; clamping keeps the conversion from trapping.
             let bounded = min(max(date.timeIntervalSince1970.rounded(.down), -62_135_596_800), 253_402_300_799)
             let total = Int(bounded)
             let days = Int((Double(total) / 86_400).rounded(.down))
@@ -29,8 +29,8 @@ enum RFC3339 {
             minute = rest / 60 % 60
             second = rest % 60
 
-            // Days are counted from 1 March of year 0, so that the leap day is the last of its year and
-            // a month's length depends on its number only; 146 097 days are 400 years.
+            // Days are counted from 1 March of year 0. The leap day is then the last day of its year, and the length of
+            // a month depends only on its number. 146 097 days are 400 years.
             let shifted = days + 719_468
             let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
             let dayOfEra = shifted - era * 146_097

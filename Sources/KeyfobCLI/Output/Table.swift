@@ -6,9 +6,9 @@ struct Table: Sendable {
     struct Column: Sendable {
         /// The heading, in capitals.
         let title: String
-        /// Whether cells end at the right edge, as numbers should.
+        /// Whether cells are aligned right, as for numbers.
         let alignsRight: Bool
-        /// Whether the column may lose text when the terminal is narrow.
+        /// Whether the column may be truncated when the terminal is narrow.
         let mayShrink: Bool
 
         init(_ title: String, alignsRight: Bool = false, mayShrink: Bool = false) {
@@ -18,7 +18,7 @@ struct Table: Sendable {
         }
     }
 
-    /// One cell: text from anywhere, and the colour that underlines its meaning.
+    /// One cell: untrusted text, made safe for a terminal, and a style.
     struct Cell: Sendable, ExpressibleByStringLiteral {
         let text: String
         let style: Style?
@@ -33,7 +33,7 @@ struct Table: Sendable {
 
     private static let gap = 3
     private static let narrowest = 8
-    /// How far one cell pushes the others out where nothing is cut. Names may have any length, and a table rows.
+    /// The widest column when nothing is truncated. Longer cells push the rest of their line to the right.
     private static let widest = 120
 
     let columns: [Column]
@@ -43,25 +43,26 @@ struct Table: Sendable {
         self.columns = columns
     }
 
-    /// Adds a row. Cells beyond the columns are dropped, missing ones are empty.
+    /// Adds a row. Extra cells are dropped, missing ones are empty.
     mutating func add(_ cells: [Cell]) {
         rows.append((0..<columns.count).map { $0 < cells.count ? cells[$0] : Cell("") })
     }
 
-    /// The lines, heading first, without blanks at their ends.
+    /// Renders the table, heading first, without trailing blanks.
     ///
-    /// - Parameter width: the terminal's columns, to which columns that may shrink give way; `nil` keeps
-    ///   every cell whole, as a program or a file should get it.
+    /// - Parameter width: The width of the terminal; columns that may shrink are truncated to fit. `nil` truncates
+    ///   nothing, as needed for programs and files.
     func rendered(width: Int?, colour: Colour) -> String {
         let widths = columnWidths(within: width)
         var text = line(columns.map { Cell($0.title, .bold) }, widths, colour)
-        // On a terminal all rows have had their say.
+        // With a limit, `columnWidths` has already taken all rows into account.
         for row in rows { text += line(row, width == nil ? room(for: row, widths, within: nil) : widths, colour) }
         return text
     }
 
-    /// How wide the cells may be of a row that the columns were not made for: as wide as they are, as long as the line
-    /// has room for it. What needs more than its column has gives way first.
+    /// The widths for a row that may need wider cells than the columns have.
+    ///
+    /// Cells keep their full width if the line has room. Cells wider than their column shrink first.
     func room(for cells: [Cell], _ widths: [Int], within limit: Int?) -> [Int] {
         var room = zip(widths, cells).map { max($0, DisplayWidth.of($1.text)) }
         guard let limit else { return room }
@@ -70,7 +71,7 @@ struct Table: Sendable {
         return room
     }
 
-    /// How wide the columns are within `limit` columns of a terminal.
+    /// The column widths; with `limit`, such that a line fits into that many terminal columns.
     func columnWidths(within limit: Int?) -> [Int] {
         var widths = columns.indices.map { index in
             rows.reduce(DisplayWidth.of(columns[index].title)) { max($0, DisplayWidth.of($1[index].text)) }
@@ -80,12 +81,13 @@ struct Table: Sendable {
         return widths
     }
 
-    /// Takes of columns that may shrink what a line of `limit` columns has no room for, but never more than leaves
-    /// `least` of each.
+    /// Shrinks the columns that may shrink until a line fits into `limit` columns.
+    ///
+    /// - Parameter least: The smallest allowed width of a column.
     private func shrink(_ widths: inout [Int], to limit: Int, least: (Int) -> Int) {
         var excess = widths.reduce(0, +) + Self.gap * max(0, columns.count - 1) - limit
         while excess > 0 {
-            // The widest column gives first, so that short ones stay whole.
+            // The widest column shrinks first, so that short ones stay whole.
             let candidates = columns.indices.filter { columns[$0].mayShrink && widths[$0] > least($0) }
             guard let widest = candidates.max(by: { widths[$0] < widths[$1] }) else { break }
             widths[widest] -= 1
@@ -93,10 +95,10 @@ struct Table: Sendable {
         }
     }
 
-    /// One line, each cell cut to its column's width.
+    /// Renders one line, with each cell truncated to its column's width.
     func line(_ cells: [Cell], _ widths: [Int], _ colour: Colour) -> String {
         var result = ""
-        // Blanks are held back until more text follows, so that no line ends in them.
+        // Blanks are added only before more text, so that no line ends in blanks.
         var pending = 0
         for (index, cell) in cells.enumerated() {
             let shown = DisplayWidth.truncated(cell.text, to: widths[index])

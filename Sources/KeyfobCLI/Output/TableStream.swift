@@ -1,8 +1,8 @@
-/// A table of any length, printed as its rows come.
+/// A table of any length, printed while its rows arrive.
 ///
-/// The first rows decide how wide the columns are; later ones that need more push what follows to the right.
+/// The first rows determine the column widths. A later row with wider cells shifts the rest of its line to the right.
 struct TableStream: ~Copyable {
-    /// How many rows are looked at before the first is printed.
+    /// The number of rows collected before the first is printed.
     private static let lookAhead = 256
     private static let flushSize = 32 << 10
 
@@ -18,19 +18,23 @@ struct TableStream: ~Copyable {
         self.colour = colour
     }
 
-    /// Adds a row. - Throws: `KeychainError.fileUnavailable` when standard output takes no more.
+    /// Adds a row.
+    ///
+    /// - Throws: `KeychainError.fileUnavailable` or `diskFull` if standard output cannot be written.
     mutating func add(_ cells: [Table.Cell]) throws {
         guard let widths else {
             table.add(cells)
             if table.rows.count == Self.lookAhead { try settle() }
             return
         }
-        // On a terminal what a line has no room for is cut as in any table; a program gets it whole.
+        // With a limit (a terminal), cells that do not fit are truncated; programs get them whole.
         buffer += table.line(cells, table.room(for: cells, widths, within: limit), colour)
         if buffer.utf8.count >= Self.flushSize { try flush() }
     }
 
-    /// Prints what is left. - Throws: as `add`.
+    /// Prints the remaining rows.
+    ///
+    /// - Throws: `KeychainError.fileUnavailable` or `diskFull` if standard output cannot be written.
     mutating func finish() throws {
         if widths == nil { try settle() }
         try flush()

@@ -1,8 +1,8 @@
 import Foundation
 
-/// A JSON value whose members keep the order in which they were written.
+/// A JSON value whose members keep their order.
 ///
-/// Dictionaries have no order, and output that changes from run to run can neither be compared nor read.
+/// Dictionaries have no stable order, and output that changes from run to run cannot be compared.
 indirect enum Value: Equatable, Sendable {
     case null
     case boolean(Bool)
@@ -22,13 +22,13 @@ indirect enum Value: Equatable, Sendable {
         }
     }
 
-    /// Text where there is some, else `null`.
+    /// The text, or `null` for `nil`.
     static func optional(_ text: String?) -> Value { text.map(Value.string) ?? .null }
 
     /// A count.
     static func count(_ number: Int) -> Value { .integer(Int64(number)) }
 
-    /// A moment, as RFC 3339 in UTC with whole seconds.
+    /// A date as RFC 3339 in UTC with whole seconds, or `null` for `nil`.
     static func time(_ date: Date?) -> Value { date.map { .string(RFC3339.string(from: $0)) } ?? .null }
 
     /// Bytes in base64, for a member whose name ends in `_b64`.
@@ -93,8 +93,8 @@ extension Value {
             case "\n": text += "\\n"
             case "\r": text += "\\r"
             case "\t": text += "\\t"
-            // RFC 8259 asks for the first range only. The others are escaped because this line may be
-            // shown on a terminal, which they could drive.
+            // RFC 8259 requires only U+0000 to U+001F to be escaped. The other characters could control a terminal that
+            // shows the line.
             case _ where scalar.isControl: text += scalar.escape
             default: text.unicodeScalars.append(scalar)
             }
@@ -104,7 +104,7 @@ extension Value {
 }
 
 extension Unicode.Scalar {
-    /// Whether it could drive a terminal, or end a line on one.
+    /// Whether the scalar can control a terminal or end a line.
     var isControl: Bool {
         switch self {
         case "\u{0}"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{2028}", "\u{2029}": true
@@ -112,7 +112,7 @@ extension Unicode.Scalar {
         }
     }
 
-    /// A scalar of the first plane as JSON writes it where it does not stand for itself: four hexadecimal digits.
+    /// The JSON escape of a scalar of the basic multilingual plane: `\u` and four hexadecimal digits.
     var escape: String {
         let digits = String(value, radix: 16)
         return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits

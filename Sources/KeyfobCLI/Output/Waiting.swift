@@ -1,18 +1,18 @@
 import Keyfob
 import KeyfobPrimitives
 
-/// What a person is told who waits for somebody else's program or server, or for a file of theirs.
+/// Notices about waiting for another program, a server or a file.
 enum Waiting {
-    /// How long nothing is said.
+    /// The delay before the notice.
     private static let patience = Duration.seconds(1)
 
-    /// Runs `body`, and says on standard error what is waited for when that takes longer than a second.
+    /// Runs `body`. If it takes longer than a second, reports on standard error what it waits for.
     ///
-    /// - Parameter isShown: False where nobody watches.
+    /// - Parameter isShown: Whether to print the notice; `false` if no person is watching.
     static func notice<Result>(_ what: String, isShown: Bool, _ body: () throws -> Result) rethrows -> Result {
         guard isShown else { return try body() }
         let isOver = Lock(false)
-        // Where the system has no more threads nobody is told. libdispatch would wait for one for ever.
+        // If the system cannot create a thread, there is no notice. libdispatch would wait indefinitely for a thread.
         _ = POSIXThread.startDetached("keyfob-waiting") {
             guard isOver.wait(until: .after(Self.patience), { $0 ? true : nil }) == nil else { return }
             StandardError.write("keyfob: waiting for \(Visible.text(what))…\n")
