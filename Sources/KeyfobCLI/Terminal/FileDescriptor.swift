@@ -3,11 +3,14 @@ import Glibc
 import Keyfob
 import KeyfobPrimitives
 
-/// The loops around `read(2)` and `write(2)` that partial transfers and signals ask for.
+/// `read(2)` and `write(2)` with the loops that partial transfers and signals require.
 enum FileDescriptor {
-    /// Writes all bytes. Where nobody reads them any more the process ends as SIGPIPE ends it, even where it does not.
+    /// Writes all bytes.
     ///
-    /// - Throws: `KeychainError.fileUnavailable` with the system's reason.
+    /// If the reader has closed its end, the process ends with SIGPIPE, even if SIGPIPE is ignored or blocked.
+    ///
+    /// - Throws: `KeychainError.diskFull` if there is no space left, otherwise `fileUnavailable` with the system's
+    ///   reason.
     static func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) throws(KeychainError) {
         var rest = unsafe bytes[...]
         while unsafe !rest.isEmpty {
@@ -22,7 +25,7 @@ enum FileDescriptor {
         }
     }
 
-    /// Reads at most `buffer.count` bytes, once; 0 at the end.
+    /// Calls `read(2)` once for up to `buffer.count` bytes, and returns 0 at the end.
     ///
     /// - Throws: `KeychainError.fileUnavailable` with the system's reason.
     static func read(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer) throws(KeychainError) -> Int {
@@ -35,22 +38,25 @@ enum FileDescriptor {
         }
     }
 
-    /// Where a call has failed because it would have had to wait, waits, and says so: our parent may have left its own
-    /// pipe or terminal to us as one that does not block.
+    /// Waits for readiness if the last call failed with EAGAIN, and returns whether it did.
+    ///
+    /// The parent may have set the pipe or terminal that it shares with this process to non-blocking mode.
     private static func awaitsReadiness(of descriptor: Int32, for events: Int32) -> Bool {
         guard errno == EAGAIN || errno == EWOULDBLOCK else { return false }
         var entry = pollfd(fd: descriptor, events: Int16(events), revents: 0)
-        // Whatever it says, the call that is made again knows better.
+        // The result is ignored: the repeated call reports any error.
         _ = unsafe poll(&entry, 1, -1)
         return true
     }
 
-    /// Ends the process by SIGPIPE: some PKCS#11 modules have it ignored as soon as they are loaded, and then
-    /// `keyfob cert ls | head -1` would end in an error message instead of in silence.
+    /// Ends the process with SIGPIPE.
+    ///
+    /// Some PKCS#11 modules ignore SIGPIPE when they are loaded. Without this, `keyfob cert ls | head -1` would print
+    /// an error message.
     private static func endByPipeSignal() -> Never {
         signal(SIGPIPE, SIG_DFL)
         raise(SIGPIPE)
-        // Where our parent has it blocked, too.
+        // Reached if the parent process has blocked SIGPIPE.
         _exit(128 + SIGPIPE)
     }
 

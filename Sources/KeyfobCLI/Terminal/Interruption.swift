@@ -1,53 +1,55 @@
-// Either has sigaction(2): which of them, depends on the one that the compiler reads first.
+// Both modules declare sigaction(2); the compiler takes the declaration from the one it reads first.
 import CLinux
 import Glibc
 import Keyfob
 import Synchronization
 
-/// What SIGINT, SIGTERM and SIGHUP do: restore the terminal and end with 128 and their number, or, while a
-/// command does what must not be cut off, only ask it, and the program it waits for, to stop.
+/// Handles SIGINT, SIGTERM and SIGHUP.
 ///
-/// Handlers, not `signalfd`: threads of PKCS#11 modules do not block signals for us.
+/// By default a signal restores the terminal and ends the process with status 128 plus its number. While a command does
+/// uninterruptible work, the signal only requests a stop, from the command and from the program that it waits for.
+///
+/// Uses signal handlers instead of `signalfd`, because threads of PKCS#11 modules do not block these signals.
 enum Interruption {
-    /// What a signal finds the command at.
+    /// What the command is doing when a signal arrives.
     private enum Phase: Int, AtomicRepresentable {
-        /// Nothing that would be left half done: a signal ends the process.
+        /// Nothing that could be left half done: a signal ends the process.
         case idle
-        /// A prompt without echo: so too, once the terminal is set as it was.
+        /// A prompt without echo: a signal restores the terminal and ends the process.
         case prompting
-        /// What must not be cut off: a signal only asks it to stop, until there are too many.
+        /// Uninterruptible work: a signal only requests a stop, until the tolerated number is exceeded.
         case deferring
-        /// A question amidst that: the first signal is an answer, which ends all of it.
+        /// A question during such work: the first signal counts as an answer and cancels the work.
         case asking
-        /// What there is to put away after such an answer: no signal keeps it from that.
+        /// Cleanup after such an answer: signals are ignored.
         case ending
     }
 
     private struct State {
         var phase = Phase.idle
-        /// While `prompting`: the terminal, the settings of the prompt, whether it is still to have them, and those
-        /// that the terminal had before.
+        /// While `prompting`: the terminal, the settings of the prompt, whether they are still in effect, and the
+        /// previous settings.
         var terminal: Int32 = -1
         var silent = termios()
         var isSilent = false
         var settings = termios()
-        /// While `deferring`: how many signals it goes on after that no program heard of.
+        /// While `deferring`: the number of signals to tolerate, not counting those passed on to a program.
         var tolerated = 1
-        /// What wakes a question up: a pipe for the life of the process, since a handler on another thread may write
-        /// to it when the question has long been answered.
+        /// The pipe that wakes up a question. It is never closed, because a handler on another thread may write to it
+        /// after the question was answered.
         var (waking, wakening): (Int32, Int32) = (-1, -1)
     }
 
-    // Modules have threads, and a handler may run on any of them while the main thread goes on.
+    // Modules have threads, and a handler may run on any of them while the main thread continues.
     private static let phase = Atomic(Phase.idle)
-    /// While `deferring` and after: the signal that came first, 0 for none, and how many came that no program heard of.
+    /// Set while `deferring` and kept afterwards: the first signal (0 for none), and the number of signals that were
+    /// not passed on to a program.
     private static let firstSignal = Atomic<Int32>(0)
     private static let unheardSignals = Atomic(0)
-    /// How many signals other than SIGINT came while `deferring`.
+    /// The number of signals other than SIGINT received while `deferring`.
     private static let requests = Atomic(0)
 
-    // Reached by the handler, so it must be memory that no runtime lock guards. Written by the main
-    // thread only, and by the handler.
+    // The handler reads this, so no runtime lock may guard it. Only the main thread and the handler write it.
     nonisolated(unsafe) private static let state: UnsafeMutablePointer<State> = {
         let pointer = UnsafeMutablePointer<State>.allocate(capacity: 1)
         unsafe pointer.initialize(to: State())
@@ -56,7 +58,7 @@ enum Interruption {
 
     /// Installs the handlers.
     ///
-    /// A signal that our parent ignores stays ignored, as `nohup` and shells without job control expect.
+    /// Signals that the parent ignores stay ignored, as `nohup` and shells without job control expect.
     static func install() {
         // A module that writes to a daemon which has gone must get an error, and the command go on. A handler, not
         // SIG_IGN: exec(3) gives a program the default back. `FileDescriptor` ends the command where the pipe is ours.
@@ -64,7 +66,7 @@ enum Interruption {
         // A parent that ignores SIGCHLD would hand that on, and an editor's or a hook's failure be lost with its
         // status.
         signal(SIGCHLD, SIG_DFL)
-        // Touched here so that the handler never is the first to run the initialiser.
+        // Accessed here so that the handler is never the first to run the initialiser.
         unsafe state.pointee.tolerated = 1
         resetSignals()
         _ = currentPhase
@@ -78,7 +80,7 @@ enum Interruption {
 
     private static func enter(_ next: Phase) { phase.store(next, ordering: .sequentiallyConsistent) }
 
-    /// Goes from one phase to another, unless somebody else has left it meanwhile.
+    /// Changes from one phase to another, unless the phase was changed in the meantime; returns whether it did.
     private static func leave(_ current: Phase, for next: Phase) -> Bool {
         phase.compareExchange(expected: current, desired: next, ordering: .sequentiallyConsistent).exchanged
     }
@@ -95,33 +97,36 @@ enum Interruption {
     /// Whether a signal came while `deferring` was running.
     static var isRequested: Bool { request != nil }
 
-    /// The signal that came first while `deferring` was running.
+    /// The first signal that arrived while `deferring` was running.
     static var request: Int32? {
         let number = firstSignal.load(ordering: .sequentiallyConsistent)
         return number == 0 ? nil : number
     }
 
-    /// Takes note of a signal unless one came before.
+    /// Records a signal, unless an earlier one is recorded.
     private static func note(_ number: Int32) {
         _ = firstSignal.compareExchange(expected: 0, desired: number, ordering: .sequentiallyConsistent)
     }
 
-    /// How many signals came meanwhile that no program heard of.
+    /// The number of signals that were not passed on to a program.
     static var unheard: Int { unheardSignals.load(ordering: .sequentiallyConsistent) }
 
-    /// Throws `CancellationError` where a signal came while `deferring` was running that no program heard of.
+    /// Throws `CancellationError` if a signal arrived while `deferring` was running that was not passed on to a
+    /// program.
+    ///
+    /// - Throws: `CancellationError`.
     static func check() throws {
         guard unheard == 0 else { throw CancellationError() }
     }
 
-    /// Runs `body`, which looks at `isRequested` between its steps; a second signal ends the process.
+    /// Runs `body`, which checks `isRequested` between its steps. A second signal ends the process.
     ///
-    /// Not so while `body` waits for a program: it has something to put away when that ends. Signals are passed on to
-    /// the program, those other than SIGINT as SIGKILL from the third on; but Ctrl-C not to one at our terminal, which
-    /// has it from there. None of them counts after the program's end. Nor while `body` asks a question: see
-    /// `waitForAnswer(at:)`.
+    /// While `body` waits for a program, signals are passed on to that program and not counted, so that `body` can
+    /// clean up when the program ends. Signals other than SIGINT are passed on as SIGTERM, from the third on as
+    /// SIGKILL. SIGINT is not passed on to a program at our terminal, which gets Ctrl-C itself. For questions during
+    /// `body`, see `waitForAnswer(at:)`.
     ///
-    /// - Parameter tolerated: How many signals that no program hears of `body` goes on after.
+    /// - Parameter tolerated: How many signals to tolerate, not counting those passed on to a program.
     static func deferring<Value>(tolerating tolerated: Int = 1, _ body: () throws -> Value) rethrows -> Value {
         resetSignals()
         unsafe state.pointee.tolerated = tolerated
@@ -131,24 +136,25 @@ enum Interruption {
         return try body()
     }
 
-    /// Runs `body`, which has something to put away however it ends; as `deferring` does, but only the third signal
-    /// that no program hears of ends the process, for one that is stuck.
+    /// Runs `body`, which must clean up however it ends. Like `deferring`, but tolerates a second signal.
     ///
-    /// A closing terminal sends more than one, and the second may come when the first has ended the program.
+    /// A closing terminal sends more than one signal, and the second may arrive after the first has ended the program.
+    /// The third signal that was not passed on ends the process, in case `body` hangs.
     ///
-    /// - Throws: What `body` throws; `CancellationError` where a signal came that no program heard of.
+    /// - Throws: The error of `body`; `CancellationError` if a signal arrived that was not passed on to a program.
     static func finishing<Value>(_ body: () throws -> Value) throws -> Value {
         let result = Result { try deferring(tolerating: 2, body) }
-        // Behind it, whatever has come of `body`: from here on a signal ends the process.
+        // Checked after `deferring` has returned, whatever the result of `body`: from here on a signal ends the
+        // process.
         try check()
         return try result.get()
     }
 
-    /// Waits until a line was entered at `terminal`, where the question is asked in the midst of `deferring`; returns
-    /// at once elsewhere, where a signal ends the process.
+    /// Waits until a line is entered at `terminal`, if called within `deferring`. Otherwise returns at once, because a
+    /// signal ends the process then.
     ///
-    /// - Throws: `CancellationError` when a signal comes, or has come and no program has heard of it: what `deferring`
-    ///   is for is then put away while the error is on its way. `KeychainError` where no descriptor is left.
+    /// - Throws: `CancellationError` if a signal arrives, or has arrived and was not passed on; the work is cleaned up
+    ///   while the error propagates. `KeychainError.failed` if no pipe can be opened.
     static func waitForAnswer(at terminal: Int32) throws {
         guard currentPhase == .deferring else { return }
         if unsafe state.pointee.waking < 0 {
@@ -159,7 +165,7 @@ enum Interruption {
             unsafe (state.pointee.waking, state.pointee.wakening) = (waking, wakening)
         }
         let waking = unsafe state.pointee.waking
-        // Before it is looked whether one has come: from here on a signal is an answer.
+        // Set before `unheard` is checked, so that a later signal counts as an answer.
         enter(.asking)
         while currentPhase == .asking, unheard == 0 {
             var entries = [waking, terminal].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
@@ -168,11 +174,11 @@ enum Interruption {
                 break
             }
             guard entries[0].revents != 0 else { break }
-            // It may be about a question before this one.
+            // The byte may be left from an earlier question.
             var byte: UInt8 = 0
             _ = unsafe read(waking, &byte, 1)
         }
-        // A signal until here has made it `ending`; from here on it is one while `deferring`.
+        // A signal before this line has set the phase to `ending`. A later signal is handled as one while `deferring`.
         guard leave(.asking, for: .deferring) else { throw CancellationError() }
         guard unheard == 0 else {
             enter(.ending)
@@ -180,11 +186,11 @@ enum Interruption {
         }
     }
 
-    /// Runs `body` while `terminal` is set to `silent`, and gives it `settings` back however `body` or the process
+    /// Runs `body` while `terminal` has the settings `silent`, and restores `settings` however `body` or the process
     /// ends.
     ///
-    /// A shell sets its terminal as it likes while we are stopped, so a process that is continued sets it anew. SIGQUIT
-    /// and SIGALRM, which come from outside here, end the process as they otherwise do.
+    /// A shell changes the terminal while this process is stopped, so the settings are applied again after SIGCONT.
+    /// SIGQUIT and SIGALRM from another process end the process as usual, after the terminal is restored.
     static func silencing<Result, Failure: Error>(
         _ terminal: Int32, from settings: termios, to silent: termios, _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -197,10 +203,10 @@ enum Interruption {
         let previous = [SIGCONT, SIGQUIT, SIGALRM].compactMap { number in
             replaceAction(of: number) { Interruption.handleAtPrompt($0) }.map { (number, $0) }
         }
-        // TCSAFLUSH drops what was typed ahead: it was meant for something else, and was echoed.
+        // TCSAFLUSH drops input typed earlier, which was echoed and was not meant for this prompt.
         unsafe tcsetattr(terminal, TCSAFLUSH, &state.pointee.silent)
         defer {
-            // First: who is continued from here on must not take the echo away again.
+            // Set first, so that a SIGCONT from here on does not turn the echo off again.
             unsafe state.pointee.isSilent = false
             unsafe tcsetattr(terminal, TCSAFLUSH, &state.pointee.settings)
             enter(outer)
@@ -213,8 +219,7 @@ enum Interruption {
         return try body()
     }
 
-    /// Installs a handler and returns what was there before; `nil` where our parent has the signal ignored, which it
-    /// then stays.
+    /// Installs a handler and returns the previous action, or `nil` if the signal was ignored and stays so.
     private static func replaceAction(
         of number: Int32, by handler: @convention(c) (Int32) -> Void
     ) -> sigaction? {
@@ -227,12 +232,12 @@ enum Interruption {
         return unsafe sigaction(number, &action, nil) == 0 ? previous : nil
     }
 
-    /// Calls only what signal-safety(7) allows.
+    /// Uses only functions that signal-safety(7) allows.
     private static func handleAtPrompt(_ number: Int32) {
         let terminal = unsafe state.pointee.terminal
         let failure = errno
         if number == SIGCONT {
-            // From the background this stops the process once more, until it is in the foreground.
+            // In the background, tcsetattr(3) stops the process again until it is in the foreground.
             if unsafe terminal >= 0 && state.pointee.isSilent {
                 unsafe tcsetattr(terminal, TCSANOW, &state.pointee.silent)
             }
@@ -244,7 +249,7 @@ enum Interruption {
         errno = failure
     }
 
-    /// Calls only what signal-safety(7) allows.
+    /// Uses only functions that signal-safety(7) allows.
     private static func handle(_ number: Int32) {
         let failure = errno
         defer { errno = failure }
@@ -260,7 +265,7 @@ enum Interruption {
         case .asking:
             note(number)
             guard leave(.asking, for: .ending) else {
-                // Answered, or another signal was quicker.
+                // Either the question was answered, or another signal arrived first.
                 if currentPhase == .ending || isDeferred(number) { return }
                 break
             }
@@ -269,18 +274,18 @@ enum Interruption {
             return
         case .ending: return
         }
-        // An issuer's command, a hook, an editor: nobody is left to wait for what they do.
+        // Ends the issuer's command, hook or editor, because no process would wait for it.
         RunningChildren.end()
         _exit(ExitStatus.signalled(number).rawValue)
     }
 
-    /// Has a question look whether a signal came; one may have been asked since the handler looked.
+    /// Makes a question check for signals. The question may have been asked after the handler read the phase.
     private static func wake() {
         var byte: UInt8 = 0
         _ = unsafe write(state.pointee.wakening, &byte, 1)
     }
 
-    /// Passes a signal on to the programs that are waited for, or notes it; false where it is to end the process.
+    /// Passes a signal on to the running programs, or counts it. Returns false if the signal must end the process.
     private static func isDeferred(_ number: Int32) -> Bool {
         note(number)
         let waits: Bool
@@ -293,7 +298,7 @@ enum Interruption {
         if waits { return true }
         let count = unheardSignals.wrappingAdd(1, ordering: .sequentiallyConsistent).newValue
         if currentPhase == .asking { wake() }
-        // Who has gone on meanwhile on another thread does not look for it any more.
+        // If another thread has left the phase in the meantime, it no longer checks for signals.
         let now = currentPhase
         return unsafe now == .ending || (now != .idle && count <= state.pointee.tolerated)
     }

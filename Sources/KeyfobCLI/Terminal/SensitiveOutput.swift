@@ -1,14 +1,14 @@
 import Keyfob
 import KeyfobPrimitives
 
-/// What may not go to a terminal unless the user insists.
+/// Output that must not go to a terminal unless the user insists.
 enum SensitiveOutput {
-    /// Writes bytes of any kind to standard output.
+    /// Writes text or binary data to standard output.
     ///
     /// - Parameters:
-    ///   - isPrivateKey: a key on a screen stays in the scroll-back, so even readable PEM is refused.
-    ///   - force: the `--force` option.
-    /// - Throws: `KeychainError.refused` for a terminal; `fileUnavailable` when writing fails.
+    ///   - isPrivateKey: Whether to refuse even readable PEM, because a key would stay in the scroll-back.
+    ///   - force: The `--force` option.
+    /// - Throws: `KeychainError.refused` for a terminal; `diskFull` or `fileUnavailable` if writing fails.
     static func write(
         _ bytes: SecretBytes, isPrivateKey: Bool, force: Bool, toTerminal: Bool = StandardOutput.isTerminal
     ) throws {
@@ -23,7 +23,7 @@ enum SensitiveOutput {
         try StandardOutput.write(bytes)
     }
 
-    /// Refuses a terminal for a private key, in whatever form.
+    /// Refuses to write a private key to a terminal, in any format.
     ///
     /// - Throws: `KeychainError.refused`, unless `force` is set.
     static func refuseTerminal(force: Bool, isTerminal: Bool = StandardOutput.isTerminal) throws(KeychainError) {
@@ -36,7 +36,8 @@ enum SensitiveOutput {
 
     /// Whether the bytes are UTF-8 without control characters other than tab and line ends.
     static func isReadable(_ bytes: SecretBytes) -> Bool {
-        // Bytes, not scalars: a value may have 20 MB. U+0080 to U+009F are the bytes C2 80 to C2 9F.
+        // Compares bytes instead of scalars, because a value may have 20 MB.
+        // U+0080 to U+009F are the bytes C2 80 to C2 9F.
         var previous: UInt8 = 0
         let hasControls = unsafe bytes.withUnsafeBytes { bytes in
             for unsafe byte in unsafe bytes {

@@ -2,16 +2,17 @@ import Glibc
 import Keyfob
 import KeyfobPrimitives
 
-/// Standard input, as the place a secret or a file comes from.
+/// Standard input as the source of a secret or a file.
 enum StandardInput {
-    /// The most that is read: 32 MiB.
+    /// The most bytes that are read: 32 MiB.
     static let limit = 32 << 20
 
-    /// How long a writer is waited for whose bytes nobody needs.
+    /// How long to wait for a writer whose bytes are discarded.
     private static let patience: Duration = .seconds(10)
 
-    /// Whether something was piped or redirected in: a pipe or a file, not a terminal, `/dev/null` or a
-    /// socket, from which a service manager never sends anything.
+    /// Whether standard input is a pipe or a regular file.
+    ///
+    /// False for a terminal, `/dev/null`, and a socket, through which service managers never send data.
     static var isPipeOrFile: Bool {
         var status = stat()
         guard unsafe fstat(STDIN_FILENO, &status) == 0 else { return false }
@@ -19,12 +20,13 @@ enum StandardInput {
         return kind == S_IFIFO || kind == S_IFREG
     }
 
-    /// Everything up to the end.
+    /// Reads everything up to the end.
     ///
     /// Blocks until the writer closes its end.
     ///
-    /// - Parameter timeout: `--timeout`, where it was given: the longest that is waited for what no person types.
-    /// - Throws: `KeychainError.dataTooLarge` beyond `limit`; `timedOut`; `fileUnavailable` when reading fails.
+    /// - Parameter timeout: The value of `--timeout`, if given; limits the wait for input that is not typed by a
+    ///   person.
+    /// - Throws: `KeychainError.dataTooLarge` beyond `limit`; `timedOut`; `fileUnavailable` if reading fails.
     static func readSecret(
         limit: Int = limit, from descriptor: Int32 = STDIN_FILENO, waiting timeout: TimeSpan? = nil
     ) throws -> SecretBytes {
@@ -36,18 +38,17 @@ enum StandardInput {
         return bytes
     }
 
-    /// Reads a pipe up to the end, or as far as a value may go, and keeps nothing. What is no pipe is left alone.
+    /// Reads and discards a pipe, up to its end or to `limit`. Does nothing if the descriptor is not a pipe.
     ///
-    /// Blocks as `readSecret` does, but for ten seconds at most, and no longer than `timeout`. Whoever writes to the
-    /// pipe would else be ended by SIGPIPE, and a script with `pipefail` would fail because of a value that nobody
-    /// needed.
+    /// Blocks for at most ten seconds, or `timeout` if that is shorter. Without this, SIGPIPE would end the writer, and
+    /// a script with `pipefail` would fail because of a value that was not needed.
     static func discardPipe(
         limit: Int = limit, from descriptor: Int32 = STDIN_FILENO, waiting timeout: TimeSpan? = nil
     ) {
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFIFO else { return }
         let deadline = Deadline.after(min(patience, timeout?.duration ?? patience))
-        // What cannot be read, or not in time, is not needed either.
+        // Errors and timeouts are ignored, because the bytes are not needed.
         do {
             let pipe = try copy(of: descriptor)
             var rest = limit
@@ -59,7 +60,7 @@ enum StandardInput {
         } catch {}
     }
 
-    /// The same file under a descriptor of our own, which can be closed: the given one stays open.
+    /// Duplicates the descriptor, so that the given one stays open when the copy is closed.
     private static func copy(of descriptor: Int32) throws(KeychainError) -> OpenFile {
         let name = descriptor == STDIN_FILENO ? "standard input" : "file descriptor \(descriptor)"
         let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
@@ -69,7 +70,7 @@ enum StandardInput {
 }
 
 extension SecretBytes {
-    /// The bytes without one `\n` at their end. A `\r` before it stays: nobody knows that it is no part of the value.
+    /// The bytes without one `\n` at the end. A `\r` before it stays, because it may be part of the value.
     var withoutLastNewline: SecretBytes {
         let endsInNewline = unsafe withUnsafeBytes { unsafe $0.last == 0x0A }
         return endsInNewline ? prefix(count - 1) : self

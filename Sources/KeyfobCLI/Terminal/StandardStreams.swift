@@ -1,12 +1,12 @@
 import Glibc
 import KeyfobPrimitives
 
-/// Standard output: unbuffered, complete or an error.
+/// Standard output, unbuffered. A write is complete or throws.
 enum StandardOutput {
     /// Whether it is a terminal.
     static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
 
-    /// The terminal's columns, or `nil` where it is no terminal or does not say.
+    /// The width of the terminal, or `nil` if it is unknown or standard output is not a terminal.
     static var terminalWidth: Int? {
         guard isTerminal else { return nil }
         var size = winsize()
@@ -16,15 +16,15 @@ enum StandardOutput {
 
     /// Writes all of `text`.
     ///
-    /// - Throws: `KeychainError.fileUnavailable` when the stream takes no more, as a full disk does.
+    /// - Throws: `KeychainError.diskFull` or `fileUnavailable` if the stream cannot be written.
     static func write(_ text: String) throws {
         var text = text
         try text.withUTF8 { try unsafe FileDescriptor.writeAll(UnsafeRawBufferPointer($0), to: STDOUT_FILENO) }
     }
 
-    /// Writes a secret as it is, without a copy that nobody wipes.
+    /// Writes a secret without making a copy that is not wiped.
     ///
-    /// - Throws: as `write(_:)`.
+    /// - Throws: `KeychainError.diskFull` or `fileUnavailable` if the stream cannot be written.
     static func write(_ secret: SecretBytes) throws {
         try unsafe secret.withUnsafeBytes { try unsafe FileDescriptor.writeAll($0, to: STDOUT_FILENO) }
     }
@@ -32,8 +32,10 @@ enum StandardOutput {
 
 /// Standard error, for messages and progress.
 enum StandardError {
-    /// Writes `text`. A failure is ignored, as there is no place left to report it; but who reads no more ends the
-    /// process, as on standard output.
+    /// Writes `text`.
+    ///
+    /// Failures are ignored, because they cannot be reported. If the reader has closed its end, the process ends with
+    /// SIGPIPE.
     static func write(_ text: String) {
         var text = text
         text.withUTF8 { bytes in

@@ -3,33 +3,36 @@ import Glibc
 import Keyfob
 import KeyfobPrimitives
 
-/// Questions to the person at the controlling terminal, never to standard input.
+/// Asks questions at the controlling terminal, never on standard input.
 ///
-/// Standard input and output may be pipes that carry data; `/dev/tty` is where the person is.
+/// Standard input and output may be pipes that carry data; `/dev/tty` is the terminal of the user.
 struct Terminal: Sendable {
-    /// The longest line a terminal delivers at once (N_TTY_BUF_SIZE of the kernel).
+    /// The longest line that a terminal delivers at once (N_TTY_BUF_SIZE of the kernel).
     private static let longestLine = 4096
 
-    /// Whether questions are allowed: false with `--no-input` or `KEYFOB_NO_INPUT`.
+    /// Whether questions are allowed. False with `--no-input` or `KEYFOB_NO_INPUT`.
     let mayAsk: Bool
 
-    /// The terminal's path; another one than the controlling terminal only in tests.
+    /// The path of the terminal; tests use another one.
     var device = "/dev/tty"
 
-    /// The terminal of a command without options.
+    /// The terminal of a command that takes no options.
     static var standard: Terminal { Terminal(mayAsk: !Environment.isOn("KEYFOB_NO_INPUT")) }
 
-    /// Whether a question would reach anybody.
+    /// Whether a question can be asked: it is allowed, and there is a controlling terminal.
     var canAsk: Bool {
         guard mayAsk, let descriptor = open() else { return false }
         close(descriptor)
         return true
     }
 
-    /// Asks for a secret without echo. The line's newline is not part of it.
+    /// Asks for a secret without echo. The newline of the line is not part of it.
     ///
-    /// Blocks until a line is entered. - Throws: `KeychainError.pinRequired` where nobody can be asked,
-    /// with `hint` saying what to do instead; `cancelled` at end of file or Ctrl-C.
+    /// Blocks until a line is entered.
+    ///
+    /// - Parameter hint: The hint of the error if the question cannot be asked: what to do instead.
+    /// - Throws: `KeychainError.pinRequired` if the question cannot be asked; `cancelled` at end of file;
+    ///   `dataTooLarge` for a line that the terminal may have truncated.
     func readSecret(_ prompt: String, hint: String) throws -> SecretBytes {
         try withTerminal(asking: prompt, hint: hint) { descriptor in
             try Self.withoutEcho(descriptor) {
@@ -39,12 +42,13 @@ struct Terminal: Sendable {
         }
     }
 
-    /// Asks for a value to be stored, as `readSecret` does, and refuses what a person cannot have meant by one line.
+    /// Asks for a value without echo, and refuses more than one line and control characters.
     ///
-    /// Of several pasted lines the first would be stored, and the rest be for the shell to run. Ctrl-Z or an arrow key
-    /// would be in the value, and nobody see it.
+    /// Of several pasted lines only the first would be stored, and the shell would run the rest. The byte of Ctrl-Z or
+    /// of an arrow key would become part of the value unseen.
     ///
-    /// - Throws: as `readSecret`; `UsageError` for several lines, and for control characters.
+    /// - Throws: `UsageError` for several lines, and for control characters. `KeychainError.pinRequired` if the
+    ///   question cannot be asked; `cancelled` at end of file; `dataTooLarge` for a truncated line.
     func readValue(_ prompt: String, hint: String) throws -> SecretBytes {
         try withTerminal(asking: prompt, hint: hint) { descriptor in
             try Self.withoutEcho(descriptor) {
@@ -68,9 +72,10 @@ struct Terminal: Sendable {
         }
     }
 
-    /// Asks for a new secret twice, until both entries agree, at most three times.
+    /// Asks for a new secret twice, up to three times until both entries agree.
     ///
-    /// - Throws: as `readSecret`; `KeychainError.cancelled` when the entries never agree.
+    /// - Throws: `KeychainError.pinRequired` if the question cannot be asked; `cancelled` at end of file, or if the
+    ///   entries never agree.
     func readNewSecret(_ prompt: String, again: String = "Again: ", hint: String) throws -> SecretBytes {
         for _ in 0..<3 {
             let first = try readSecret(prompt, hint: hint)
@@ -80,31 +85,34 @@ struct Terminal: Sendable {
         throw KeychainError(.cancelled, "The two entries differed three times; nothing was changed.")
     }
 
-    /// Asks a question whose answer is no unless it is yes.
+    /// Asks a yes-or-no question. Every answer except `y` and `yes` means no.
     ///
     /// - Parameters:
-    ///   - question: the question without its answers, such as `Delete "db/prod"?`.
-    ///   - lines: what it is about, shown above it.
-    ///   - flag: the option that answers it beforehand; the error names it.
-    /// - Throws: `KeychainError.refused` where nobody can be asked; `cancelled` at end of file. `CancellationError`
-    ///   when a signal comes, where the process has something to put away (`Interruption.waitForAnswer(at:)`).
+    ///   - question: The question without its answers, such as `Delete "db/prod"?`.
+    ///   - lines: The objects in question, shown above it.
+    ///   - flag: The option that answers the question in advance; the error names it.
+    /// - Throws: `KeychainError.refused` if the question cannot be asked; `cancelled` at end of file.
+    ///   `CancellationError` if a signal arrives while the process has something to clean up
+    ///   (`Interruption.waitForAnswer(at:)`).
     func confirm(_ question: String, about lines: [String] = [], flag: String = "--yes") throws -> Bool {
         let list = lines.map { "    \(Visible.text($0))\n" }.joined()
         let answer = try readAnswer("\(list)\(Visible.text(question)) [y/N] ", question: question, flag: flag)
         return ["y", "yes"].contains(answer.lowercased())
     }
 
-    /// Asks for the name of what is about to be lost; anything but that name is no.
+    /// Asks to confirm a loss by typing a name. Every other answer means no.
     ///
-    /// - Throws: as `confirm`.
+    /// - Throws: `KeychainError.refused` if the question cannot be asked; `cancelled` at end of file;
+    ///   `CancellationError` as described for `confirm(_:about:flag:)`.
     func confirm(_ question: String, byTyping name: String, flag: String = "--yes") throws -> Bool {
         let prompt = "\(Visible.text(question)) Type \(Visible.text(name)) to go on: "
         return try readAnswer(prompt, question: question, flag: flag) == name
     }
 
-    /// Asks for one of several letters, until it is one of them.
+    /// Asks for one of several letters, until one of them is entered.
     ///
-    /// - Throws: as `confirm`.
+    /// - Throws: `KeychainError.refused` if the question cannot be asked; `cancelled` at end of file;
+    ///   `CancellationError` as described for `confirm(_:about:flag:)`.
     func choose(_ question: String, among letters: String) throws -> Character {
         let prompt = "\(Visible.text(question)) "
         while true {
@@ -123,7 +131,7 @@ struct Terminal: Sendable {
         defer { close(descriptor) }
         try Self.write(prompt, to: descriptor)
         do { try Interruption.waitForAnswer(at: descriptor) } catch {
-            // Else the message would stand on the prompt's line.
+            // Otherwise the message would appear on the line of the prompt.
             try Self.write("\n", to: descriptor)
             throw error
         }
@@ -153,9 +161,10 @@ struct Terminal: Sendable {
         try text.withUTF8 { try unsafe FileDescriptor.writeAll(UnsafeRawBufferPointer($0), to: descriptor) }
     }
 
-    /// Runs `body` with echo off, and turns it on again however `body` or the process ends.
+    /// Runs `body` with echo off, and restores it however `body` or the process ends.
     private static func withoutEcho<Result>(_ descriptor: Int32, _ body: () throws -> Result) throws -> Result {
-        // Stops us where we are in the background, whence the settings are those of the shell's line editor.
+        // Stops this process while it is in the background, when the terminal has the settings of the shell's line
+        // editor.
         tcflush(descriptor, TCIFLUSH)
         var before = termios()
         guard unsafe tcgetattr(descriptor, &before) == 0 else {
@@ -163,9 +172,9 @@ struct Terminal: Sendable {
         }
         var silent = before
         silent.c_lflag &= ~tcflag_t(ECHO)
-        // The newline is echoed, else the next message would stand on the prompt's line.
+        // The newline is echoed; otherwise the next message would appear on the line of the prompt.
         silent.c_lflag |= tcflag_t(ECHONL | ICANON | ISIG)
-        // Ctrl-Z and Ctrl-\ would leave a shell without echo behind.
+        // Disabled, because Ctrl-Z and Ctrl-\ would leave a shell without echo.
         unsafe withUnsafeMutableBytes(of: &silent.c_cc) { characters in
             unsafe characters[Int(VSUSP)] = 0
             unsafe characters[Int(VQUIT)] = 0
@@ -179,12 +188,12 @@ struct Terminal: Sendable {
             count = try unsafe FileDescriptor.read(descriptor, into: UnsafeMutableRawBufferPointer(buffer))
         }
         guard count > 0 else {
-            // Ctrl-D is not echoed: the message would stand on the prompt's line.
+            // Ctrl-D is not echoed, so the message would appear on the line of the prompt.
             try write("\n", to: descriptor)
             throw KeychainError(.cancelled, "cancelled.")
         }
         guard count < longestLine else {
-            // The kernel drops what goes beyond, and says nothing.
+            // The kernel silently drops input beyond the limit.
             throw KeychainError(
                 .dataTooLarge,
                 "a terminal takes lines of up to \(longestLine - 2) bytes; this one may have been cut off.",
@@ -196,16 +205,16 @@ struct Terminal: Sendable {
 
     private static func isControl(_ byte: UInt8) -> Bool { byte < 0x20 || byte == 0x7F }
 
-    /// Throws away what comes after a line, and says whether that was more than blanks.
+    /// Discards input after the line, and returns whether it had more than blanks.
     private static func discardRest(_ descriptor: Int32) throws -> Bool {
         var settings = termios()
         guard unsafe tcgetattr(descriptor, &settings) == 0 else { return false }
-        // So that a last line without a newline is seen.
+        // Makes a last line without a newline readable.
         settings.c_lflag &= ~tcflag_t(ICANON)
         unsafe tcsetattr(descriptor, TCSANOW, &settings)
         var isMore = false
         var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        // A paste comes in parts; nobody types a second line that soon.
+        // A paste arrives in parts; a person cannot type a second line within 50 ms.
         while unsafe poll(&entry, 1, 50) > 0 {
             var count = 0
             let part = try unsafe SecretBytes(count: longestLine) { buffer throws(KeychainError) in
