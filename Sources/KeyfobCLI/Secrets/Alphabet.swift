@@ -1,9 +1,9 @@
 import KeyfobPrimitives
 import OpenSSL
 
-/// The characters that a generated secret is made of.
+/// The set of characters for generated secrets.
 struct Alphabet: Sendable {
-    /// The characters, at least two, all ASCII.
+    /// The characters: at least two, all ASCII.
     let symbols: [UInt8]
 
     /// The alphabets that have a name.
@@ -14,11 +14,11 @@ struct Alphabet: Sendable {
         ("digits", Alphabet(symbols: Array("0123456789".utf8))),
     ]
 
-    /// A random text in which every character is equally likely at every place.
+    /// Returns random text in which every character is equally likely at every position.
     ///
-    /// A random byte that would favour the first symbols is thrown away, not folded.
+    /// Random bytes that would favour the first symbols are rejected instead of reduced.
     ///
-    /// - Throws: `OpenSSLError` where there are no random bytes.
+    /// - Throws: `OpenSSLError` if there are no random bytes.
     func text(length: Int, random: (Int) throws -> SecretBytes = { try RandomBytes.secret(count: $0) }) throws
         -> SecretBytes
     {

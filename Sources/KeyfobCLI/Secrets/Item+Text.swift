@@ -2,9 +2,10 @@ import Foundation
 import Keyfob
 import KeyfobPrimitives
 
-/// Attributes as people read them.
+/// Attributes in readable form.
 extension Item {
-    /// An attribute as text: itself, a number's digits, or the hexadecimal digits of bytes that are no text.
+    /// An attribute as text: a string unchanged, a number in decimal, a date as RFC 3339, and bytes that are not UTF-8
+    /// in hexadecimal.
     func text(_ name: AttributeName) -> String {
         switch attributes[name] {
         case .string(let text)?: text
@@ -17,24 +18,24 @@ extension Item {
         }
     }
 
-    /// Whether an attribute has just these bytes; names that only look alike are different names.
+    /// Whether an attribute has exactly these bytes. Canonically equivalent names are different names.
     func hasText(_ name: AttributeName, _ text: String) -> Bool {
         self.text(name).isIdentical(to: text)
     }
 
-    /// The name by which lists show the item and commands find it.
+    /// The name that lists show and that commands accept.
     var nameText: String {
         let names: [AttributeName] = itemClass == .internetPassword ? [.label, .server] : [.service, .label]
         return names.lazy.map { text($0) }.first { !$0.isEmpty } ?? ""
     }
 
-    /// Whether lists show the item under a name; its server and label may be others.
+    /// Whether lists show the item under `name`. Its server and label may differ.
     func isNamed(_ name: String) -> Bool { nameText.isIdentical(to: name) }
 
     /// The account.
     var userText: String { text(.account) }
 
-    /// Where an internet password is for, and whose it is, in the form of a URL.
+    /// Server, account, protocol, port and path of an internet password, as a URL.
     var addressText: String {
         var text = text(.server)
         if !userText.isEmpty { text = userText + "@" + text }
@@ -42,24 +43,24 @@ extension Item {
         return text + placeText
     }
 
-    /// Port and path as a URL has them.
+    /// Port and path in URL form.
     private var placeText: String {
         let port = attributes[.port]?.number.map { $0 == 0 ? "" : ":\($0)" } ?? ""
         let path = self.text(.path)
         return port + (path.isEmpty || path.hasPrefix("/") ? path : "/" + path)
     }
 
-    /// The protocol as --protocol takes it: of Apple's four characters "htps" nobody sees that it is https. `nil` where
-    /// there is none.
+    /// The protocol as `--protocol` takes it, or `nil` if there is none. Apple's four-character code "htps" would not
+    /// be recognised as https.
     private var schemeText: String? {
         let code = text(.protocol)
         return code.isEmpty ? nil : InternetProtocol(rawValue: code).scheme ?? code.trimmingBlanks
     }
 
-    /// What stands behind `keyfob set` for this item: with the name alone it would be another one of that name.
+    /// The arguments of `keyfob set` for this item. The name alone would denote another item of that name.
     var words: String { words(and: "") }
 
-    /// The same with further options, each with a space before it.
+    /// The arguments of `keyfob set` for this item, followed by `options`, each with a leading space.
     func words(and options: String) -> String {
         func given(_ name: AttributeName) -> String? { text(name).isEmpty ? nil : text(name) }
         var choice = PasswordChoice(user: given(.account))
@@ -76,16 +77,16 @@ extension Item {
     /// `generic` or `internet`.
     var kindText: String { itemClass == .internetPassword ? "internet" : "generic" }
 
-    /// The kind with protocol, port and path, by which passwords of one account at one server are told apart.
+    /// The kind with protocol, port and path, which distinguish passwords of one account at one server.
     var distinctKindText: String {
         let details = (schemeText ?? "") + placeText
         return itemClass != .internetPassword || details.isEmpty ? kindText : "\(kindText) \(details)"
     }
 
-    /// When the item was changed last.
+    /// The date of the last change.
     var modified: Date? { attributes[.modificationDate]?.date }
 
-    /// The members by which a document describes a password: the same for both kinds, and those that lists have.
+    /// The members that describe a password in a document. Both kinds have the same members, including those of lists.
     var members: [Value.Member] {
         var members: [Value.Member] = [
             .init("name", .string(nameText)), .init("kind", .string(kindText)), .init("user", .string(userText)),
@@ -98,7 +99,7 @@ extension Item {
         return members
     }
 
-    /// What tells passwords of one account at one server apart; null for a generic password.
+    /// The members that distinguish passwords of one account at one server; null for a generic password.
     var placeMembers: [Value.Member] {
         [
             .init("protocol", .optional(schemeText)),
@@ -106,12 +107,12 @@ extension Item {
         ]
     }
 
-    /// The value of a member for an attribute; null where it is not set. Absent and empty are the same to the vault.
+    /// The value of a member for an attribute; null if it is not set. The vault treats absent and empty as equal.
     func value(_ name: AttributeName) -> Value {
         let text = self.text(name)
         return text.isEmpty ? .null : .string(text)
     }
 
-    /// The persistent reference, which no other item has.
+    /// The persistent reference, which identifies the item.
     var referenceMembers: [Value.Member] { reference.map { [.init("reference_b64", .base64($0.data))] } ?? [] }
 }

@@ -3,12 +3,12 @@ import Foundation
 import Keyfob
 import KeyfobPrimitives
 
-/// Names that a shell offers: quick, silent, and never by asking for a PIN.
+/// Completes names: quickly, silently and without asking for a PIN.
 enum NameCompletion {
-    /// What a person waits for without noticing.
+    /// The longest time for a completion; a delay that a person does not notice.
     private static let budget: Duration = .milliseconds(200)
 
-    /// Names of passwords of the keychain on the line, where it is unlocked.
+    /// Names of passwords in the keychain on the line, if it is unlocked.
     static var passwords: CompletionKind {
         .custom { words, _, prefix in
             do {
@@ -35,7 +35,7 @@ enum NameCompletion {
         }
     }
 
-    /// Names of identities, certificates and, while the keychain is unlocked, of keys.
+    /// Names of identities and certificates, and of keys if the keychain is unlocked.
     static var objects: CompletionKind {
         labels { keychain in
             var names = try keychain.publicCertificates().map(\.label)
@@ -44,7 +44,8 @@ enum NameCompletion {
         }
     }
 
-    /// Names of identities; of all certificates while the keychain is locked, as nobody knows then which have a key.
+    /// Names of identities, or of all certificates while the keychain is locked, because the keys cannot be listed
+    /// then.
     static var identities: CompletionKind {
         labels { keychain in
             guard keychain.isUnlocked else { return try keychain.publicCertificates().map(\.label) }
@@ -57,7 +58,7 @@ enum NameCompletion {
         labels { keychain in try keychain.publicCertificates().map(\.label) }
     }
 
-    /// Names of keys, and of identities, which mean theirs.
+    /// Names of keys, and of identities, which stand for their keys.
     static var keys: CompletionKind {
         labels { keychain in
             guard keychain.isUnlocked else { return try keychain.publicCertificates().map(\.label) }
@@ -67,7 +68,7 @@ enum NameCompletion {
         }
     }
 
-    /// Names of keys alone, while the keychain is unlocked.
+    /// Names of keys only, if the keychain is unlocked.
     static var keysAlone: CompletionKind {
         labels { keychain in
             guard keychain.isUnlocked else { return [] }
@@ -75,7 +76,7 @@ enum NameCompletion {
         }
     }
 
-    /// The labels that `find` gets from the keychain on the line.
+    /// The labels that `find` returns for the keychain on the line.
     private static func labels(_ find: @escaping @Sendable (Keychain) throws -> [String?]) -> CompletionKind {
         .custom { words, _, prefix in
             do {
@@ -89,7 +90,7 @@ enum NameCompletion {
         }
     }
 
-    /// Names of certificates, and files: what may be either.
+    /// Names of certificates and files, for arguments that take either.
     static var certificates: CompletionKind {
         .custom { words, _, prefix in
             let start = literalStart(of: prefix)
@@ -98,14 +99,14 @@ enum NameCompletion {
                 names.formUnion(
                     try Keychain.open(keychain(in: words), options: options).publicCertificates().compactMap(\.label))
             } catch {
-                // Without a keychain there are files.
+                // Without a keychain, only files are offered.
             }
             return candidates(
                 names.filter { $0.utf8.starts(with: start.utf8) }.sorted(), for: CompletionShell.requesting)
         }
     }
 
-    /// Labels of the tokens that keychains are on. No module is loaded for it: some take seconds.
+    /// Labels of the tokens that have keychains. Modules are not loaded, because some take seconds.
     static var tokens: CompletionKind {
         .custom { _, _, prefix in
             do {
@@ -119,7 +120,7 @@ enum NameCompletion {
         }
     }
 
-    /// The files of the directory that a path begins with; of folders with the slash that follows.
+    /// The files in the directory part of a path; directories have a trailing slash.
     private static func files(_ start: String) -> [String] {
         let folder = start.lastIndex(of: "/").map { String(start[...$0]) } ?? ""
         let names: [String]
@@ -134,12 +135,14 @@ enum NameCompletion {
         }
     }
 
-    /// Names as the script of `shell` takes them for what they are.
+    /// Quotes names for the completion script of `shell`.
     ///
-    /// Names come from whoever may write to the keychain. bash expands the words of `compgen -W`, so that `$(…)` in a
-    /// name would be run at the press of a key; zsh takes what follows a colon for a description; and all of them take
-    /// a line for a candidate. What would be an option on the command line is left out, and for bash what has a dollar
-    /// sign or a backtick: readline puts these into the command line as they are, taking them for a variable of a path.
+    /// Every process that can write to the keychain can choose names. bash expands the words of `compgen -W`, so it
+    /// would run `$(…)` in a name when Tab is pressed. zsh treats the text after a colon as a description. All shells
+    /// treat each line as a candidate.
+    ///
+    /// Names that start with a hyphen would be options, and are omitted. For bash, names with a dollar sign or backtick
+    /// are omitted, because readline inserts them unquoted, as variables of a path.
     static func candidates(_ names: [String], for shell: CompletionShell?) -> [String] {
         names.filter { name in
             name.utf8.first != UInt8(ascii: "-")
@@ -154,8 +157,8 @@ enum NameCompletion {
         }
     }
 
-    /// The beginning of a word that is the same whether the shell has taken its quotes away or not; the shell itself
-    /// looks for the whole of it.
+    /// The start of a word that is the same before and after the shell removes quotes. The shell itself matches the
+    /// whole word.
     static func literalStart(of word: String) -> String {
         String(word.unicodeScalars.prefix { !"\\'\"$`~".unicodeScalars.contains($0) })
     }
@@ -167,7 +170,7 @@ enum NameCompletion {
         return options
     }
 
-    /// The keychain that the words typed so far name, else the environment, in the order that commands follow.
+    /// The keychain named by the words typed so far, else by the environment, in the same order as for commands.
     private static func keychain(in words: [String]) throws -> String? {
         func value(of names: String...) -> String? {
             for (word, next) in zip(words, words.dropFirst()) where names.contains(word) { return next }

@@ -3,26 +3,26 @@ import Foundation
 import Keyfob
 import KeyfobPrimitives
 
-/// Which password a command is about.
+/// The password that a command works on.
 ///
-/// NAME is what lists show: the service of a generic password, or the label of an internet password. Only where they
-/// show it for none, the server of an internet password or the label of a generic one will do, for what is not removed.
-/// Of what is read, generic passwords go first, so that a name that scripts use never changes its meaning when a server
-/// is added.
+/// NAME is the name that lists show: the service of a generic password, or the label of an internet password. If lists
+/// show no item under that name, the server of an internet password or the label of a generic one matches too, except
+/// for removal. When reading, generic passwords take precedence, so that adding a server never changes the meaning of a
+/// name in a script.
 struct PasswordChoice {
     /// The two kinds of passwords.
     enum Kind: String, CaseIterable, ExpressibleByArgument {
         case generic, internet
     }
 
-    /// What becomes of the item. The less of it is left, the more plainly a name has to say which.
+    /// What happens to the item. More destructive uses need a less ambiguous name.
     enum Use {
-        /// It is read, or copied.
+        /// The item is read or copied.
         case reading
-        /// Its secret gives way to another: neither kind goes first where lists show the name for both.
+        /// The secret is replaced. Neither kind takes precedence if lists show the name for both.
         case replacing
-        /// It goes. As for `replacing`, and nothing but what lists show is its name: the same removal, run once more,
-        /// would remove what happens to have that for a server or a label.
+        /// The item is removed. As for `replacing`, but only the name that lists show matches. Otherwise a repeated
+        /// removal would remove an item that has the name as its server or label.
         case removing
     }
 
@@ -32,19 +32,19 @@ struct PasswordChoice {
     var kind: Kind?
     /// The server of an internet password; `nil` for the name itself.
     var server: String?
-    /// Its protocol, as a URL has it.
+    /// The protocol of an internet password, as a URL scheme.
     var scheme: String?
-    /// Its port.
+    /// The port of an internet password.
     var port: Int?
-    /// Its path.
+    /// The path of an internet password.
     var path: String?
 
-    /// Whether an internet password is meant: said so, or by giving what only these have.
+    /// Whether an internet password is meant, by its kind or by an attribute that only internet passwords have.
     var isInternet: Bool {
         kind == .internet || (kind == nil && (server != nil || scheme != nil || port != nil || path != nil))
     }
 
-    /// What stands behind a name for this choice, each option with a space before it; for commands that hints print.
+    /// The options for this choice, each with a leading space, for commands that hints print.
     var words: String {
         let options: [(String, String?)] = [
             ("--user", user), ("--kind", kind?.rawValue), ("--server", server), ("--protocol", scheme),
@@ -53,7 +53,9 @@ struct PasswordChoice {
         return options.map { name, value in value.map { " \(name)=\(ShellWord.quoted($0))" } ?? "" }.joined()
     }
 
-    /// The protocol: a URL scheme, or Apple's four characters for those without one here.
+    /// The protocol: a URL scheme, or Apple's four characters for a protocol without a known scheme.
+    ///
+    /// - Throws: `UsageError` if it is neither.
     func internetProtocol() throws -> InternetProtocol? {
         guard let scheme else { return nil }
         if let known = InternetProtocol(scheme: scheme) { return known }
@@ -65,21 +67,22 @@ struct PasswordChoice {
         return InternetProtocol(rawValue: scheme)
     }
 
-    /// The items that a name stands for: those that lists show under it, and only where there is none, those that have
-    /// it for their server, or else for their label.
+    /// Returns the items that a name matches: those that lists show under it, else those with this server, else those
+    /// with this label.
     ///
-    /// One probe of the vault's index for a generic password that is read. Up to three more for all else: that an item
-    /// is the only one of its name is known only when every place is looked at where a name may stand.
+    /// Reading a generic password takes one lookup in the vault's index. Everything else takes up to three more,
+    /// because an item is known to be unique only after every attribute was checked.
     func find(_ name: String, for use: Use = .reading, in keychain: Keychain) throws -> [Item] {
         func items(_ itemClass: ItemClass, _ attribute: AttributeName, _ text: String) throws -> [Item] {
             try keychain.passwords(itemClass, having: attribute, text).filter(fits)
         }
         var listed = isInternet ? [] : try items(.genericPassword, .service, name)
         guard listed.isEmpty || use != .reading else { return listed }
-        // Of a server that is given, all are looked at below.
+        // If a server is given, its items are looked up below.
         if kind != .generic, server == nil { listed += try items(.internetPassword, .label, name) }
         let served = kind == .generic ? [] : try items(.internetPassword, .server, server ?? name)
-        // Lists show the label of those that have no service; they give way to one whose service it is.
+        // Lists show the label of generic passwords without a service. An item whose service is `name` takes
+        // precedence.
         let isService = listed.contains { $0.itemClass == .genericPassword }
         let labelled = isInternet || isService ? [] : try items(.genericPassword, .label, name)
         let known = Set(listed.map(\.reference))
@@ -92,9 +95,9 @@ struct PasswordChoice {
         return others.isEmpty ? labelled : others
     }
 
-    /// The one item that a name stands for.
+    /// Returns the one item that a name matches.
     ///
-    /// - Throws: `KeychainError`; `itemNotFound` with the nearest name, `ambiguous` with the accounts.
+    /// - Throws: `KeychainError.itemNotFound` with the nearest name; `ambiguous` with the accounts.
     func one(_ name: String, for use: Use = .reading, in keychain: Keychain) throws -> Item {
         let all = try find(name, for: use, in: keychain)
         let found = use == .removing ? all.filter { $0.isNamed(name) } : all
@@ -104,7 +107,7 @@ struct PasswordChoice {
         return item
     }
 
-    /// The error for a name that several items have, with what tells them from each other.
+    /// The error for a name that several items have, with the attributes that distinguish them.
     static func ambiguity(_ name: String, _ found: [Item], in keychain: Keychain) -> KeychainError {
         guard Set(found.map(\.itemClass)).count == 1 else { return ambiguousKind(name, found, in: keychain) }
         let isInternet = found[0].itemClass == .internetPassword
@@ -138,7 +141,7 @@ struct PasswordChoice {
             details: ["name": name, "keychain": keychain.name, "candidates": all.joined(separator: "\n")])
     }
 
-    /// Whether account, protocol, port and path are those that were asked for.
+    /// Whether the item has the requested account, protocol, port and path.
     func fits(_ item: Item) -> Bool {
         if let user, !item.hasText(.account, user) { return false }
         if let scheme,
@@ -153,19 +156,19 @@ struct PasswordChoice {
 }
 
 extension Keychain {
-    /// Passwords of a class with one attribute, synchronizable ones too.
+    /// Returns the passwords of a class with the given attribute, including synchronizable ones.
     func passwords(_ itemClass: ItemClass, having name: AttributeName, _ value: String) throws -> [Item] {
         var criteria = Criteria(itemClass, [name: .string(value)])
         criteria.includesSynchronizable = true
         return try findItems(criteria)
     }
 
-    /// The stored item with the same primary key as `item`.
+    /// Returns the stored item with the same primary key as `item`.
     func stored(like item: Item) throws -> Item? {
         let isGeneric = item.itemClass == .genericPassword
         let found = try passwords(
             item.itemClass, having: isGeneric ? .service : .server, item.text(isGeneric ? .service : .server))
-        // Absent and empty are the same key, which an index does not know.
+        // Absent and empty are the same key, but the index distinguishes them.
         let names: [AttributeName] = [.account, .path, .securityDomain, .authenticationType, .protocol]
         return found.first { other in
             names.allSatisfy { other.hasText($0, item.text($0)) }
@@ -173,7 +176,7 @@ extension Keychain {
         }
     }
 
-    /// The error for a name that nothing has, with the nearest name among the first items.
+    /// The error for a name that no item has, with the nearest name among the first 2000 items.
     func noSuchPassword(_ name: String, user: String? = nil) -> KeychainError {
         let nearest = Spelling.nearest(to: name, among: passwordNames(limit: 2000, within: .milliseconds(200)))
         var hint = "All items: keyfob ls"
@@ -186,7 +189,7 @@ extension Keychain {
             details: ["name": name, "keychain": self.name])
     }
 
-    /// The error for a name that is no more than the server or the label of an item, where that is not enough.
+    /// The error for a removal whose name is only the server or the label of an item.
     func noSuchPassword(_ name: String, besides item: Item) -> KeychainError {
         let error = noSuchPassword(name)
         let place = item.itemClass == .internetPassword ? "server" : "label"
@@ -196,7 +199,7 @@ extension Keychain {
             details: error.details)
     }
 
-    /// Names of passwords, each once, for guesses and completions: as many as there is time for.
+    /// Returns distinct names of passwords, for suggestions and completions: as many as `time` and `limit` allow.
     func passwordNames(prefix: String = "", limit: Int, within time: Duration) -> [String] {
         let end = ContinuousClock.now + time
         var names: Set<String> = []
@@ -210,7 +213,7 @@ extension Keychain {
         do {
             try forEachPassword(of: [.genericPassword, .internetPassword], damaged: { _ in }) { take($0) }
         } catch {
-            // What has been found is all that can be offered.
+            // Offers the names found so far.
             return names.sorted()
         }
         return names.sorted()

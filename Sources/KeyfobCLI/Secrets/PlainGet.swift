@@ -1,18 +1,19 @@
 import Keyfob
 
-/// `keyfob get NAME` as scripts write it, without ArgumentParser.
+/// `keyfob get NAME` in the form that scripts use, without ArgumentParser.
 ///
-/// Describing a command's options to ArgumentParser by reflection takes longer than reading a secret does: 2 ms. So
-/// the plain form is recognised here; whatever else stands in a command line is ArgumentParser's. Tests compare the
-/// two: what they take from the same arguments, and what they print.
+/// ArgumentParser reflects on all options of a command, which takes 2 ms, longer than reading a secret. So the plain
+/// form is recognised here, and ArgumentParser handles every other command line. Tests check that both accept the same
+/// arguments and print the same output.
 struct PlainGet {
-    /// The item's name.
+    /// The name of the item.
     let name: String
-    /// The keychain of `-k`.
+    /// The keychain given by `-k`.
     let keychain: String?
 
-    /// Recognises `[secret] get NAME [-k KEYCHAIN]`; `nil` for any other arguments, and where a variable chooses what
-    /// an option could.
+    /// Recognises `[secret] get NAME [-k KEYCHAIN]`.
+    ///
+    /// `nil` for any other arguments, and if `KEYFOB_FORMAT` or `KEYFOB_TOKEN` is set.
     init?(_ arguments: [String], environment: (String) -> String? = Environment.nonEmpty) {
         guard environment("KEYFOB_FORMAT") == nil, environment("KEYFOB_TOKEN") == nil else { return nil }
         var words = arguments[...]
@@ -33,12 +34,12 @@ struct PlainGet {
         self.keychain = keychain
     }
 
-    /// Whether ArgumentParser would take a word for a value and nothing else; `help` it takes for a command.
+    /// Whether ArgumentParser would treat a word only as a value. It treats `help` as a command.
     private static func isPlain(_ word: String) -> Bool { !word.isEmpty && !word.hasPrefix("-") && word != "help" }
 
-    /// Does what the command does.
+    /// Does the same as the command.
     ///
-    /// - Throws: As `SecretGet.run()`.
+    /// - Throws: The errors of `SecretGet.run()`: `KeychainError`.
     func run() throws {
         var options = Keychain.Options(terminal: .standard, showsProgress: GlobalOptions.hasWatcher)
         options.opensTokenAhead = true
@@ -46,7 +47,7 @@ struct PlainGet {
         // While the token is opened on its thread, for which this one will have to wait anyway.
         HangWatch.begin()
         let item = try PasswordChoice().one(name, in: keychain)
-        // Never released: the process is about to end, and closes what is open in a fraction of the time.
+        // Never released: the process is about to end, and the kernel closes open files much faster.
         _ = unsafe Unmanaged.passRetained(keychain)
         try SecretGet.print(SecretGet.secret(of: item, in: keychain))
     }

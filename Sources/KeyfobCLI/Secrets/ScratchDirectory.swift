@@ -4,21 +4,21 @@ import Glibc
 import Keyfob
 import KeyfobPrimitives
 
-/// A private directory in memory, for a secret that another program must read as a file; wiped at the end.
+/// A private directory in memory for a secret that another program must read as a file. It is wiped at the end.
 ///
-/// Whoever uses it holds a lock on it, and so does every program that has inherited the lock: a directory whose lock is
-/// free was left by processes that were killed, and the next use wipes it.
+/// This process holds a lock on the directory, and the programs that it starts inherit the lock. A directory without a
+/// lock belonged to processes that were killed; the next use wipes it.
 struct ScratchDirectory: ~Copyable {
-    /// The directory's path.
+    /// The path of the directory.
     let path: String
-    /// The descriptor of the lock; the directory is in use for as long as any process has it open.
+    /// The descriptor of the lock. The directory is in use as long as a process has it open.
     let lock: Int32
 
     private static let prefix = "keyfob-edit-"
 
-    /// Makes a directory below the first of `candidates` that is kept in memory.
+    /// Creates a directory below the first of `candidates` that is in memory.
     ///
-    /// - Throws: `KeychainError.refused` where none is: a secret must not reach a disk.
+    /// - Throws: `KeychainError.refused` if there is none, because a secret must not reach a disk.
     init(candidates: [String] = ScratchDirectory.candidates) throws {
         guard let parent = candidates.first(where: { unsafe MemoryFileSystem.holds($0) && access($0, W_OK) == 0 }) else {
             throw KeychainError(
@@ -29,7 +29,7 @@ struct ScratchDirectory: ~Copyable {
         }
         while true {
             let path = try TemporaryDirectory.make(in: parent, prefix: Self.prefix)
-            // Whoever sweeps may have found the directory before it had its lock: then there is another.
+            // Another process may have swept the directory before it was locked; then a new one is created.
             guard let lock = Self.lock(path) else { continue }
             self.path = path
             self.lock = lock
@@ -38,15 +38,16 @@ struct ScratchDirectory: ~Copyable {
     }
 
     deinit {
-        // Editors leave copies beside the file. What cannot be removed is in memory and ours alone.
+        // The whole directory is wiped, because editors leave copies next to the file. Files that remain are in memory
+        // and readable only by this user.
         if !Self.wipe(path) { StandardError.write("keyfob: \(path) could not be removed.\n") }
         close(lock)
     }
 
-    /// Wipes the directories that processes of this user have left because they were killed, and counts them.
+    /// Wipes the directories left by killed processes of this user, and returns their number.
     ///
-    /// Those that an editor still has, and what others put in such a place, are left alone. What cannot be wiped is
-    /// met again the next time.
+    /// Directories that an editor still uses, and those that belong to others, are left alone. The next sweep retries
+    /// those that could not be wiped.
     @discardableResult
     static func sweep(candidates: [String] = ScratchDirectory.candidates) -> Int {
         var count = 0
@@ -63,13 +64,15 @@ struct ScratchDirectory: ~Copyable {
         return count
     }
 
-    /// The descriptor of a directory, which it keeps locked; `nil` where somebody else has the lock, or the directory
-    /// is gone, another user's, or open to others.
+    /// Locks a directory and returns its descriptor.
+    ///
+    /// `nil` if another process holds the lock, or if the directory is gone, belongs to another user, or is open to
+    /// others.
     private static func lock(_ path: String) -> Int32? {
         let descriptor = unsafe keyfob_open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0)
         guard descriptor >= 0 else { return nil }
         var status = stat()
-        // The number of links is 0 where it was removed between the two calls.
+        // The number of links is 0 if the directory was removed between the two calls.
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, unsafe fstat(descriptor, &status) == 0, status.st_nlink > 0,
             status.st_uid == geteuid(), status.st_mode & 0o077 == 0
         else {
@@ -79,9 +82,9 @@ struct ScratchDirectory: ~Copyable {
         return descriptor
     }
 
-    /// Overwrites the files of a directory and removes it; false where something is left.
+    /// Overwrites the files of a directory and removes it. Returns false if anything is left.
     private static func wipe(_ path: String) -> Bool {
-        // What cannot be overwritten is removed with the rest.
+        // Files that cannot be overwritten are removed with the directory.
         for name in (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] {
             _ = try? PrivateFile.remove(URL(fileURLWithPath: path + "/" + name))
         }
@@ -89,7 +92,7 @@ struct ScratchDirectory: ~Copyable {
         return true
     }
 
-    /// Where to look: the user's runtime directory, then the machine's.
+    /// The candidates: the user's runtime directory, then the machine's.
     static var candidates: [String] {
         [Environment.nonEmpty("XDG_RUNTIME_DIR"), "/dev/shm"].compactMap { $0 }
     }

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Keyfob
 
-/// `keyfob secret copy`: puts a secret under another name or into another keychain.
+/// `keyfob secret copy`: copies a secret to another name or keychain.
 struct SecretCopy: ParsableCommand {
     static let configuration = CommandConfiguration(
         "copy", "Copy a secret to another name or another keychain.",
@@ -36,7 +36,7 @@ struct SecretCopy: ParsableCommand {
     var global: GlobalOptions
 
     func validate() throws {
-        // The other keychain's PIN may come from a command, which runs before this is read.
+        // The PIN of the other keychain may come from a command, which runs before this option is read.
         EnvironmentVariable.withhold(namedBy: toPinSource)
     }
 
@@ -77,7 +77,7 @@ struct SecretCopy: ParsableCommand {
             outcome, newName ?? name, changed, target, isDryRun: global.dryRun, output)
     }
 
-    /// What tells a copy from a stored item: not the label of a server's password.
+    /// The hint for an item copied to itself. A new label alone does not make an internet password a different item.
     private func hint(_ stored: Item) -> String {
         guard newName != nil, stored.itemClass == .internetPassword, let server = stored.attributes[.server]?.text else {
             return "Give the copy another name."
@@ -87,14 +87,14 @@ struct SecretCopy: ParsableCommand {
             + ShellWord.operand(newName ?? name, with: " --server HOST")
     }
 
-    /// A new item with all that describes a stored one, but for its dates.
+    /// A new item with all attributes of a stored one except the dates and the program.
     static func described(_ stored: Item) -> Item {
         var item = Item(stored.itemClass, stored.attributes)
         for name: AttributeName in [.creationDate, .modificationDate, .program] { item.attributes[name] = nil }
         return item
     }
 
-    /// The item with its new name; all else that describes it stays.
+    /// Returns the item with its new name and otherwise the same attributes.
     private func copy(of stored: Item) -> Item {
         var item = Self.described(stored)
         if let newName {

@@ -85,7 +85,7 @@ struct SecretEdit: ParsableCommand {
                 throw UsageError(
                     "the file was left empty; nothing was stored.", hint: "If that is meant: --allow-empty")
             }
-            // Where nobody can be asked it is lost whatever the error is.
+            // If no question can be asked, the text is lost whatever the error is.
             isStored =
                 canAsk
                 ? try HangWatch.keepingDraft { try store(&draft, in: keychain, canAsk: true) }
@@ -94,17 +94,17 @@ struct SecretEdit: ParsableCommand {
         try SecretStoring.report(.replaced, name, item, keychain, isDryRun: false, output)
     }
 
-    /// What a person has typed, and what it is to take the place of.
+    /// The text that was typed, and the value that it replaces.
     private struct Draft {
         var item: Item
-        /// What the item held when the person was last told of it.
+        /// The value of the item when it was last reported to the user.
         var base: SecretBytes
         var value: SecretBytes
     }
 
-    /// Stores what was typed; false where the person wants to go on editing it.
+    /// Stores what was typed. Returns false if the user wants to continue editing.
     ///
-    /// Between two attempts it is in our memory only.
+    /// Between two attempts the text exists only in the memory of this process.
     private func store(_ draft: inout Draft, in keychain: Keychain, canAsk: Bool) throws -> Bool {
         do {
             try keychain.replaceSecret(of: draft.item, draft.base, with: draft.value)
@@ -115,7 +115,7 @@ struct SecretEdit: ParsableCommand {
         }
     }
 
-    /// Asks what is to become of a value that was refused. True where it was stored after all.
+    /// Asks what to do with a value that was refused. Returns true if it was stored after all.
     private func ask(_ refusal: KeychainError, _ draft: inout Draft, in keychain: Keychain) throws -> Bool {
         var refusal = refusal
         while true {
@@ -134,7 +134,7 @@ struct SecretEdit: ParsableCommand {
                     try keychain.add(SecretCopy.described(draft.item), secret: draft.value)
                     return true
                 }
-                // From here on it is this secret that the person knows to be replaced.
+                // From here on, the user knows that this secret will be replaced.
                 (draft.item, draft.base) = (stored, try keychain.secret(of: stored) ?? SecretBytes([]))
                 if answer == "e" { return false }
                 try keychain.replaceSecret(of: stored, draft.base, with: draft.value)
@@ -146,7 +146,7 @@ struct SecretEdit: ParsableCommand {
         }
     }
 
-    /// The error of a value that is lost, since nobody can be asked.
+    /// The error for a value that is lost because no question can be asked.
     private func lost(_ error: KeychainError) -> KeychainError {
         KeychainError(
             error.code, error.message + " What was typed is lost.",
@@ -167,7 +167,7 @@ struct SecretEdit: ParsableCommand {
                 return try Self.read(file).withoutLastNewline
             } catch let error as KeychainError where error.code == .dataTooLarge {
                 guard canAsk else { throw lost(error) }
-                // What was typed is in the file only, which goes with the directory.
+                // The typed text exists only in the file, which is removed with the directory.
                 StandardError.write(Failure(error).text(verbose: global.verbose > 0))
                 let answer = try global.terminal.choose(
                     "What you typed is kept. Edit it again (e) or give it up (q):", among: "eq")
@@ -202,7 +202,7 @@ struct SecretEdit: ParsableCommand {
     }
 
     private static func read(_ file: String) throws -> SecretBytes {
-        // Opened by its name: editors replace the file they were given.
+        // Opened by name, because editors replace the file.
         let descriptor = unsafe keyfob_open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0)
         guard descriptor >= 0 else {
             throw KeychainError(.fileUnavailable, "the editor has removed the file; nothing was changed.")
@@ -224,7 +224,7 @@ struct SecretEdit: ParsableCommand {
 }
 
 extension SecretBytes {
-    /// The bytes of both, in storage that is wiped.
+    /// Joins the bytes of both in storage that is wiped.
     static func + (left: SecretBytes, right: SecretBytes) -> SecretBytes {
         SecretBytes(joining: [left, right])
     }

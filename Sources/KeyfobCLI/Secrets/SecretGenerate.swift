@@ -3,7 +3,7 @@ import Foundation
 import Keyfob
 import KeyfobPrimitives
 
-/// `keyfob secret generate`: makes a random secret and stores it.
+/// `keyfob secret generate`: creates and stores a random secret.
 struct SecretGenerate: ParsableCommand {
     static let configuration = CommandConfiguration(
         "generate", "Make a random secret and store it; it is printed only with --print.",
@@ -58,9 +58,10 @@ struct SecretGenerate: ParsableCommand {
         guard isPrinted, !global.dryRun || output.format.isMachineReadable else {
             return try SecretStoring.report(outcome, name, changed, keychain, isDryRun: global.dryRun, output)
         }
-        // Nothing that is secret leaves a dry run, and what it makes is nobody's.
+        // A dry run does not print a secret, and the generated one is not stored.
         if outcome == .kept, !global.dryRun {
-            // What was not stored is no secret of anything; who runs a script again is to get the same as before.
+            // Prints the stored secret, so that a repeated script gets the same value. The generated one was not
+            // stored.
             guard let stored = try keychain.stored(like: item) else {
                 throw keychain.noSuchPassword(name, user: item.userText)
             }
@@ -72,7 +73,7 @@ struct SecretGenerate: ParsableCommand {
                     members: SecretStoring.members(outcome, changed, keychain, isDryRun: global.dryRun)
                         + [global.dryRun ? Value.Member("value", .null) : SecretGet.member(secret)]), sentence: "")
         }
-        // The secret alone on standard output, so that it can be piped on.
+        // Prints only the secret on standard output, so that it can be piped.
         guard outcome != .kept else { return try SecretGet.print(secret) }
         try Output.afterChange { try SecretGet.print(secret) }
     }

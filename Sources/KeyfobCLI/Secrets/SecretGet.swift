@@ -73,7 +73,8 @@ struct SecretGet: ParsableCommand {
         try Self.print(secret, raw: raw, force: force)
     }
 
-    /// Prints a secret: text with a newline after it, unless `raw`; a binary one not to a terminal, unless `force`.
+    /// Prints a secret, with a newline after text unless `raw` is set. Binary data goes to a terminal only with
+    /// `force`.
     static func print(_ secret: SecretBytes, raw: Bool = false, force: Bool = false) throws {
         try SensitiveOutput.write(secret, isPrivateKey: false, force: force)
         if !raw, SensitiveOutput.isReadable(secret) { try StandardOutput.write("\n") }
@@ -89,6 +90,8 @@ struct SecretGet: ParsableCommand {
     }
 
     /// The secret of an item that must have one.
+    ///
+    /// - Throws: `KeychainError.itemNotFound` if the item has no secret.
     static func secret(of item: Item, in keychain: Keychain) throws -> SecretBytes {
         guard let secret = try keychain.secret(of: item) else {
             throw KeychainError(
@@ -98,7 +101,7 @@ struct SecretGet: ParsableCommand {
         return secret
     }
 
-    /// A secret in a document: `value` for text, `value_b64` for all else.
+    /// A secret as a member of a document: `value` for text, `value_b64` for other data.
     static func member(_ secret: SecretBytes) -> Value.Member {
         if let text = secret.copyString() { return .init("value", .string(text)) }
         return .init("value_b64", .base64(secret.copyData()))

@@ -3,7 +3,7 @@ import Glibc
 import Keyfob
 import KeyfobPrimitives
 
-/// Where a new secret comes from; never the command line.
+/// The source of a new secret, which is never the command line.
 struct SecretInput: ParsableArguments {
     @Flag(
         name: .customLong("stdin"), help: "Read the value from standard input; the default when it is a pipe or a file."
@@ -25,11 +25,11 @@ struct SecretInput: ParsableArguments {
     @Flag(help: "Accept an empty value.")
     var allowEmpty = false
 
-    /// Refuses more than one source, and a pipe that would have to give two things.
+    /// Refuses more than one source, and one descriptor for both the PIN and the value.
     ///
     /// - Throws: `UsageError`.
     func check(_ global: GlobalOptions) throws {
-        // The PIN may come from a command, which runs before this is read.
+        // The PIN may come from a command, which runs before the variable is read.
         if let fromEnv { EnvironmentVariable.withhold(fromEnv) }
         let given = [fromStandardInput, fromFile != nil, fromEnv != nil, fromFd != nil].filter { $0 }.count
         guard given <= 1 else {
@@ -42,7 +42,7 @@ struct SecretInput: ParsableArguments {
                 "standard input cannot give both the PIN and the value.",
                 hint: "Give one of them another source, such as --pin-source fd:3 or --from-file FILE")
         }
-        // Whoever reads the PIN closes its descriptor, whose number then is the next file's.
+        // Reading the PIN closes its descriptor, and the next opened file gets the same number.
         if let fromFd, pinSource == "fd:\(fromFd)" {
             throw UsageError(
                 "file descriptor \(fromFd) cannot give both the PIN and the value.",
@@ -55,18 +55,18 @@ struct SecretInput: ParsableArguments {
             || (fromFile == nil && fromEnv == nil && fromFd == nil && StandardInput.isPipeOrFile)
     }
 
-    /// Whether the value is one that a person would be asked for.
+    /// Whether the value has to be typed at the terminal.
     func asks(_ global: GlobalOptions) -> Bool {
         !readsStandardInput && fromFile == nil && fromEnv == nil && fromFd == nil && global.terminal.canAsk
     }
 
-    /// Reads the value. Blocks until its source has ended, or a person has typed it.
+    /// Reads the value. Blocks until its source ends, or the user has typed it.
     ///
-    /// One newline at the end of text from files and pipes is not part of it, a CR before that is; what is no text
-    /// stays as it is.
+    /// One newline at the end of text from files and pipes is removed, unless `keepNewline` is set. A CR before it
+    /// stays, and binary data is unchanged.
     ///
-    /// - Throws: `KeychainError`; `pinRequired` where there is neither a source nor a terminal,
-    ///   `fileUnavailable`, `dataTooLarge`, `timedOut`; `UsageError` for an empty value.
+    /// - Throws: `KeychainError.pinRequired` if there is neither a source nor a terminal; `fileUnavailable`,
+    ///   `dataTooLarge`, `timedOut`. `UsageError` for an empty value, or for a variable that is not set.
     func read(name: String, _ global: GlobalOptions) throws -> SecretBytes {
         let value: SecretBytes
         if let fromEnv {
@@ -106,7 +106,7 @@ struct SecretInput: ParsableArguments {
         return value
     }
 
-    /// Lets whoever pipes a value in finish where it is not read: there is one already, or nothing is to be done.
+    /// Drains a pipe whose value is not needed, so that its writer can finish.
     func discard(_ global: GlobalOptions) {
         if readsStandardInput {
             StandardInput.discardPipe(waiting: global.timeout)

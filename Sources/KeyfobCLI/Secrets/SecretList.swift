@@ -13,7 +13,7 @@ struct SecretList: ParsableCommand {
         discussion: "Items come in the order in which they were added, as they are read; --sort needs them all first.",
         aliases: ["list"])
 
-    /// What a list can be ordered by.
+    /// The sort orders of a list.
     enum Order: String, CaseIterable, ExpressibleByArgument {
         case added, name, modified
     }
@@ -101,7 +101,7 @@ struct SecretList: ParsableCommand {
         }
     }
 
-    /// Where the list goes, in the form that was asked for.
+    /// Writes the list in the requested format.
     private final class Sink {
         private var table: TableStream
         private var list: ListStream
@@ -136,7 +136,7 @@ struct SecretList: ParsableCommand {
 }
 
 extension Item {
-    /// The members of one line of a list: the same for both kinds, so that columns stay columns.
+    /// The members of one list entry. Both kinds have the same members, so that columns line up.
     fileprivate var listMembers: [Value.Member] {
         [
             .init("name", .string(nameText)), .init("user", .string(userText)), .init("kind", .string(kindText)),

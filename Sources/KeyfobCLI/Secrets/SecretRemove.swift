@@ -28,7 +28,7 @@ struct SecretRemove: ParsableCommand {
         let output = try global.output()
         for name in names { try selection.check(name: name) }
         let keychain = try global.openKeychain()
-        // All names are looked up before anything goes: a slip in the last must not cost the first.
+        // All names are looked up before anything is removed, so that a typo in the last does not cost the first.
         var items: [Item] = []
         var known: Set<PersistentReference?> = []
         var missing: [String] = []
@@ -60,7 +60,7 @@ struct SecretRemove: ParsableCommand {
                 kept.append(what)
                 continue
             }
-            // Another process may have been faster.
+            // Another process may have removed the item.
             do { try keychain.delete(Criteria(reference)) } catch let error as KeychainError
                 where ifExists && error.code == .itemNotFound
             {
@@ -71,7 +71,7 @@ struct SecretRemove: ParsableCommand {
             try Output.afterChange { try output.say("Removed \(what) from \"\(keychain.name)\".") }
         }
         guard kept.isEmpty else {
-            // Whoever goes on where this succeeds must not find what was kept.
+            // Fails, so that a script does not continue with items that were kept.
             let list = kept.joined(separator: ", ")
             throw KeychainError(
                 .cancelled, removed.isEmpty ? "nothing was removed." : "\(list) kept; the others are removed.",

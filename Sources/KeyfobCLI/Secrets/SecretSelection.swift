@@ -3,7 +3,7 @@ import Foundation
 import Keyfob
 import KeyfobPrimitives
 
-/// The options that say which password a command is about, as `PasswordChoice` takes it.
+/// The options that select a password, as a `PasswordChoice`.
 struct SecretSelection: ParsableArguments {
     @Option(name: [.customShort("u"), .long], help: ArgumentHelp("The account.", valueName: "account"))
     var user: String?
@@ -25,15 +25,15 @@ struct SecretSelection: ParsableArguments {
     @Option(help: ArgumentHelp("Its path.", valueName: "path"))
     var path: String?
 
-    /// Whether nothing is said, so that every password is meant.
+    /// Whether no option is set, so that every password matches.
     var isEmpty: Bool { user == nil && kind == nil && server == nil && scheme == nil && port == nil && path == nil }
 
-    /// What the options say.
+    /// The choice that the options describe.
     var choice: PasswordChoice {
         PasswordChoice(user: user, kind: kind, server: server, scheme: scheme, port: port, path: path)
     }
 
-    /// Refuses what contradicts itself.
+    /// Refuses contradictory options.
     ///
     /// - Throws: `UsageError`.
     func check(name: String) throws {
@@ -49,7 +49,7 @@ struct SecretSelection: ParsableArguments {
         _ = try choice.internetProtocol()
     }
 
-    /// Refuses a name for a new item that begins as a reference to an item will: later no command would find it.
+    /// Refuses a new name that starts like a reference to an item, because no command would find the item.
     ///
     /// - Throws: `UsageError`.
     static func requireNoReference(_ name: String) throws {
@@ -60,8 +60,8 @@ struct SecretSelection: ParsableArguments {
             hint: "Leave that out, and name the keychain with -k.")
     }
 
-    /// Refuses a name that would be stored nowhere, and find nothing: beside a server it is the label, unless another
-    /// one is given.
+    /// Refuses a name that would not be stored. With a server, the name becomes the label, unless `--label` gives
+    /// another one.
     ///
     /// - Throws: `UsageError`.
     static func requireOneName(_ name: String, server: String, label: String?) throws {
@@ -71,9 +71,9 @@ struct SecretSelection: ParsableArguments {
             hint: "Give one of the two: leave out --label, or give the label in place of the name.")
     }
 
-    /// An item to be added.
+    /// Creates the item to add.
     ///
-    /// - Throws: `UsageError` for a name that is kept for references, or that would be stored nowhere.
+    /// - Throws: `UsageError` for a name that is reserved for references, or that would not be stored.
     func newItem(_ name: String, label: String?, comment: String?) throws -> Item {
         try Self.requireNoReference(name)
         var item: Item

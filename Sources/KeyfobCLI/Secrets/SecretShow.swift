@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Keyfob
 
-/// `keyfob secret show`: everything about an item but its secret.
+/// `keyfob secret show`: shows the attributes of an item, but not its secret.
 struct SecretShow: ParsableCommand {
     static let configuration = CommandConfiguration(
         "show", "Show an item's attributes; its secret only with --reveal.",
@@ -47,7 +47,7 @@ struct SecretShow: ParsableCommand {
         try output.emit(Document(members: members), table: Self.table(members))
     }
 
-    /// One line for each member that has a value.
+    /// One row for each member that has a value.
     private static func table(_ members: [Value.Member]) -> Table {
         var table = Table([.init("ATTRIBUTE"), .init("VALUE")])
         for member in members {

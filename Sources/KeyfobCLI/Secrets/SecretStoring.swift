@@ -3,7 +3,7 @@ import Foundation
 import Keyfob
 import KeyfobPrimitives
 
-/// What becomes of a value that is to be stored under a name that may be taken.
+/// How to store a value under a name that may exist already.
 struct SecretStoring: ParsableArguments {
     @Flag(
         help: """
@@ -21,35 +21,39 @@ struct SecretStoring: ParsableArguments {
     @Option(help: ArgumentHelp("A remark.", valueName: "text"))
     var comment: String?
 
-    /// What was done, or would be.
+    /// What was done, or what a dry run would do.
     enum Outcome: String {
         case added, replaced, kept
     }
 
-    /// - Throws: `UsageError` where the two options contradict.
+    /// Refuses contradictory options.
+    ///
+    /// - Throws: `UsageError` for `--replace` with `--if-missing`.
     func check() throws {
         if replace, ifMissing {
             throw UsageError("--replace and --if-missing exclude each other.", hint: "Give one of the two.")
         }
     }
 
-    /// Stores a value, which is asked for only when it is needed. A dry run looks at it all the same: it is refused
-    /// where the run would be, and has nothing to do where that would have.
+    /// Stores a value, which is read only if it is needed.
+    ///
+    /// A dry run reads and compares the value too, so that it reports the same result as the run.
     ///
     /// - Parameters:
-    ///   - name: What a person calls the item.
-    ///   - choice: What the options say of the item, where `--replace` takes a name for the one item that has it; `nil`
-    ///     where the item is described in full.
-    ///   - read: Reads the value; `nil` where a person would have to type it for a dry run.
-    /// - Returns: What was done, and the item as it is then.
-    /// - Throws: `KeychainError` with code `duplicateItem` where the item exists and nothing says what to do,
-    ///   `ambiguous` where a person may well mean another one than that which would be replaced.
+    ///   - name: The name that the user typed.
+    ///   - choice: The options that describe the item, if `--replace` takes the name for the one item that has it;
+    ///     `nil` if the item is described in full.
+    ///   - read: Reads the value; returns `nil` if a dry run would have to ask for it.
+    /// - Returns: What was done, and the item afterwards.
+    /// - Throws: `KeychainError.duplicateItem` if the item exists and neither option is set; `ambiguous` if the user
+    ///   may mean another item than the one to be replaced; `timedOut` if other processes keep adding and removing the
+    ///   item.
     func store(
         _ item: Item, called name: String, as choice: PasswordChoice? = nil, in keychain: Keychain, isDryRun: Bool,
         _ read: () throws -> SecretBytes?
     ) throws -> (outcome: Outcome, item: Item) {
         var known: SecretBytes?
-        // Again where another process was faster: what was said about existing items holds for its item too.
+        // Repeated if another process adds or removes the item first, because the options apply to its item too.
         for _ in 0..<100 {
             var stored = try keychain.stored(like: item)
             if replace, let choice { stored = try Self.named(name, choice, besides: stored, item.itemClass, in: keychain) }
@@ -76,16 +80,16 @@ struct SecretStoring: ParsableArguments {
             hint: "Try again when they are done.")
     }
 
-    /// The item that `--replace` means: another one would make the name ambiguous.
+    /// Returns the item that `--replace` replaces. Adding another one would make the name ambiguous.
     ///
     /// - Parameters:
-    ///   - exact: The item that has all that the options say, and nothing that they do not say.
-    ///   - itemClass: The class of a new item; items of the other one count where there is none of this.
-    /// - Throws: `KeychainError` with code `ambiguous` where several items have the name.
+    ///   - exact: The item with exactly the attributes that the options give.
+    ///   - itemClass: The class of a new item. Items of the other class count only if there is none of this class.
+    /// - Throws: `KeychainError.ambiguous` if several items have the name.
     private static func named(
         _ name: String, _ choice: PasswordChoice, besides exact: Item?, _ itemClass: ItemClass, in keychain: Keychain
     ) throws -> Item? {
-        // An account that is given tells the item from all others of the name.
+        // A given account distinguishes the item from all others of that name.
         if let exact, choice.user != nil || !exact.isNamed(name) { return exact }
         var found = try choice.find(name, for: .replacing, in: keychain).filter { $0.isNamed(name) }
         let ofClass = found.filter { $0.itemClass == itemClass }
@@ -100,7 +104,7 @@ struct SecretStoring: ParsableArguments {
         guard let reference = stored.reference else { return (.kept, stored) }
         let isDescribed = (label.map { stored.hasText(.label, $0) } ?? true)
             && (comment.map { stored.hasText(.comment, $0) } ?? true)
-        // What cannot be read, such as a damaged value, is replaced.
+        // A value that cannot be read, such as a damaged one, is replaced.
         if isDescribed, (try? keychain.secret(of: stored)) == value { return (.kept, stored) }
         guard !isDryRun else { return (.replaced, described(stored)) }
         var changes = ItemAttributes()
@@ -110,7 +114,7 @@ struct SecretStoring: ParsableArguments {
         return (.replaced, described(stored))
     }
 
-    /// A stored item with what the options say of it; all else that describes it stays.
+    /// Returns a stored item with the label and comment of the options, and otherwise the same attributes.
     private func described(_ stored: Item) -> Item {
         var item = stored
         if let label { item.attributes[.label] = .string(label) }
@@ -118,8 +122,12 @@ struct SecretStoring: ParsableArguments {
         return item
     }
 
-    /// Refuses to replace the secret of an item that lists show under another name, where they show another password of
-    /// the account under this one: a name without a server is that of a server, too.
+    /// Refuses to replace an item that lists show under another name, if they show another password of the same account
+    /// under `name`.
+    ///
+    /// This can happen because a name without a server also matches a server.
+    ///
+    /// - Throws: `KeychainError.ambiguous`.
     private static func requireNoOther(_ name: String, than stored: Item, in keychain: Keychain) throws {
         guard stored.itemClass == .internetPassword, !stored.isNamed(name) else { return }
         let choice = PasswordChoice(user: stored.userText, kind: .internet)
@@ -143,8 +151,10 @@ struct SecretStoring: ParsableArguments {
             details: ["keychain": keychain.name, "name": stored.nameText])
     }
 
-    /// The members of a document about what was done with an item, or would be. Its name is the one that lists have and
-    /// that finds it, which for the password of a server is the label: not always what was typed.
+    /// The members that report what was done with an item, or would be done.
+    ///
+    /// The name is the one that lists show. For an internet password that is the label, which may differ from what was
+    /// typed.
     static func members(
         _ outcome: Outcome, _ item: Item, _ keychain: Keychain, isDryRun: Bool
     ) -> [Value.Member] {
@@ -158,7 +168,7 @@ struct SecretStoring: ParsableArguments {
 
     /// Prints what was done.
     ///
-    /// - Parameter name: What a person has typed.
+    /// - Parameter name: The name that the user typed.
     static func report(
         _ outcome: Outcome, _ name: String, _ item: Item, _ keychain: Keychain, isDryRun: Bool, _ output: Output
     ) throws {
