@@ -1,11 +1,13 @@
 import Keyfob
 
-/// What to say of a key that is marked extractable and cannot leave all the same: SoftHSM wraps no Ed25519 keys, and
-/// whoever made or brought one to have it back should hear of it before the other copy is gone.
+/// A note about keys that are marked extractable but cannot be exported.
+///
+/// SoftHSM does not wrap Ed25519 keys. The user must learn that before the other copy of the key is gone.
 enum ExtractionNote {
-    /// Tries the way out, and says where there is none.
+    /// Tries to export the key, and prints a note if the token refuses.
     ///
-    /// - Throws: As `Output.say(_:)`. The key is there by now: what else keeps it from being tried is no failure.
+    /// - Throws: `KeychainError.fileUnavailable` or `diskFull` if standard output cannot be written. Other errors of
+    ///   the export are ignored, because the key exists by now.
     static func warn(of key: KeyItem, in keychain: Keychain, _ output: Output) throws {
         guard key.keyType == .ed25519, key.isExtractable else { return }
         do { _ = try keychain.exportKey(key.item) } catch {

@@ -4,7 +4,7 @@ import Keyfob
 import KeyfobPrimitives
 import PKCS11
 
-/// `keyfob key generate`: makes a key on the token.
+/// `keyfob key generate`: generates a key on the token.
 struct KeyGenerateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "generate", "Make a key on the token.",
@@ -86,13 +86,15 @@ struct KeyGenerateCommand: ParsableCommand {
             try OpenSSLEngine.warn(of: keychain, output)
             try ExtractionNote.warn(of: key, in: keychain, output)
         } catch let error as KeychainError where error.code == .duplicateItem {
-            // Another process was faster.
+            // Another process has made the key first.
             guard let existing = try existing(in: keychain) else { throw error }
             try emit(existing, isNew: false, keychain, output)
         }
     }
 
-    /// The key that has the name. - Throws: `KeychainError`; `duplicateItem` where there is one without `--if-missing`.
+    /// The key with this name, if there is one.
+    ///
+    /// - Throws: `KeychainError.duplicateItem` if the key exists and `--if-missing` is not set.
     private func existing(in keychain: Keychain) throws -> KeyItem? {
         let keys = try ItemName.keys(in: keychain)
         guard let existing = keys.first(where: { $0.label?.isIdentical(to: name) ?? false }) else { return nil }
@@ -105,7 +107,7 @@ struct KeyGenerateCommand: ParsableCommand {
         return existing
     }
 
-    /// What is known of the key before it is made. What it may be used for, the token has a say in.
+    /// The values known before the key is made. The uses are missing, because the token may restrict them.
     private var known: [String: Value] {
         let bits: Int? = switch (type, curve ?? .p256) {
         case (.rsa, _): size ?? 3072

@@ -5,7 +5,7 @@ import KeyfobPrimitives
 import OpenSSL
 import PKCS11
 
-/// `keyfob key ls`: which keys there are.
+/// `keyfob key ls`: lists the keys.
 struct KeyListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "ls", "List the keys; those that seal the keychain are not shown.",
@@ -26,7 +26,7 @@ struct KeyListCommand: ParsableCommand {
     func run() throws {
         let output = try global.output()
         let wanted = try pub.map { text -> ItemName.Fingerprint in
-            // Nothing at all is the beginning of every fingerprint.
+            // An empty prefix would match every fingerprint.
             guard let fingerprint = ItemName.Fingerprint(text, shortest: 1) else {
                 throw UsageError(
                     "\"\(Visible.text(text))\" is no fingerprint.", hint: "Such as sha256:77be or sha1:1c02.")
@@ -65,7 +65,7 @@ struct KeyListCommand: ParsableCommand {
     }
 }
 
-/// `keyfob key show`: one key in full, without its value.
+/// `keyfob key show`: shows one key, without its value.
 struct KeyShowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "show", "Show a key in full; never its value.",

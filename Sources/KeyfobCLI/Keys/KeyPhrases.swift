@@ -4,15 +4,16 @@ import KeyfobPrimitives
 import OpenSSL
 import PKCS11
 
-/// How keys are described to people and programs.
+/// Phrases and document members that describe keys.
 enum KeyPhrases {
-    /// Such as `EC P-256` or `AES-256`.
+    /// The kind of a key, such as `EC P-256` or `AES-256`.
     static func kind(_ key: KeyItem, _ publicKey: PublicKey?) -> String {
         kind(key.keyType, bits: key.sizeInBits, publicKey?.algorithm) ?? "unknown"
     }
 
-    /// The same for a key as it lies on the token, and what the specification calls one of a kind that no item has;
-    /// `nil` for certificates.
+    /// The kind of a key object on the token; `nil` for certificates.
+    ///
+    /// Kinds that no item can have keep their PKCS#11 name, without `CKK_`.
     static func kind(_ object: TokenContents.Object) -> String? {
         object.keyType.map { type in
             kind(KeyAlgorithmType(type), bits: object.sizeInBits, object.algorithm)
@@ -38,7 +39,7 @@ enum KeyPhrases {
     /// `private`, `public` or `secret`.
     static func half(_ key: KeyItem) -> String { half(key.keyClass) }
 
-    /// The same for a key as it lies on the token, and `certificate`.
+    /// The class of an object on the token: `private`, `public`, `secret` or `certificate`.
     static func half(_ object: TokenContents.Object) -> String {
         switch object.objectClass {
         case .certificate: "certificate"
@@ -58,7 +59,7 @@ enum KeyPhrases {
         }
     }
 
-    /// What the key is allowed to do.
+    /// The operations that the key is allowed to do.
     static func uses(_ key: KeyItem) -> [String] {
         let names: [(AttributeName, String)] = [
             (.canSign, "sign"), (.canVerify, "verify"), (.canEncrypt, "encrypt"), (.canDecrypt, "decrypt"),
@@ -67,11 +68,11 @@ enum KeyPhrases {
         return names.filter { key.attributes[$0.0]?.number == 1 }.map(\.1)
     }
 
-    /// The members by which JSON documents describe a key.
+    /// Returns the members that describe a key in JSON documents.
     ///
     /// - Parameters:
-    ///   - key: `nil` for one that is not made yet.
-    ///   - known: What is known of that before, by the members' names; all else is null.
+    ///   - key: `nil` for a key that does not exist yet.
+    ///   - known: Values that are already known for such a key, by member name. All other members are null.
     static func members(
         _ key: KeyItem?, _ publicKey: PublicKey?, uri: String?, known: [String: Value] = [:]
     ) -> [Value.Member] {

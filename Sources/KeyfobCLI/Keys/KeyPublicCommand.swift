@@ -4,7 +4,7 @@ import Keyfob
 import KeyfobPrimitives
 import OpenSSL
 
-/// `keyfob key pub`: the public key, for other programs.
+/// `keyfob key pub`: writes the public key for other programs.
 struct KeyPublicCommand: ParsableCommand, ContentWriter {
     static let contentFormats: [ContentFormat] = [.pem, .der, .ssh]
 
@@ -58,9 +58,9 @@ struct KeyPublicCommand: ParsableCommand, ContentWriter {
     }
 }
 
-/// Public keys as OpenSSH writes them: RFC 4253 6.6, RFC 5656 3.1, RFC 8709 4.
+/// Public keys in OpenSSH's format: RFC 4253 6.6, RFC 5656 3.1, RFC 8709 4.
 enum OpenSSHKey {
-    /// Algorithm, base64 and comment; `nil` for kinds of keys that OpenSSH does not have.
+    /// Algorithm, base64 and comment; `nil` for keys that OpenSSH does not support.
     static func line(_ key: PublicKey, comment: String) -> String? {
         guard let (name, blob) = blob(of: key) else { return nil }
         let comment = comment.filter { !$0.isNewline }
@@ -82,7 +82,7 @@ enum OpenSSHKey {
         }
     }
 
-    /// RFC 4251 5: four bytes of length, then the bytes.
+    /// A string of RFC 4251 5: four bytes of length, then the bytes.
     private static func string(_ bytes: some Collection<UInt8>) -> Data {
         let count = UInt32(truncatingIfNeeded: bytes.count)
         return Data([24, 16, 8, 0].map { UInt8(truncatingIfNeeded: count >> $0) }) + Data(bytes)
@@ -90,7 +90,7 @@ enum OpenSSHKey {
 
     private static func string(_ text: String) -> Data { string(Array(text.utf8)) }
 
-    /// RFC 4251 5: a positive number whose first bit is set takes a zero byte in front.
+    /// A positive number of RFC 4251 5: a zero byte precedes a first byte with its high bit set.
     private static func number(_ bytes: Data) -> Data {
         string((bytes.first ?? 0) & 0x80 == 0 ? bytes : Data([0]) + bytes)
     }

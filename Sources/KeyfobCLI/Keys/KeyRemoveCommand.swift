@@ -47,8 +47,11 @@ struct KeyRemoveCommand: ParsableCommand {
         try removal.perform(items, of: name, label: label) { try keychain.delete($0) }
     }
 
-    /// Refuses the name of a key that seals the keychain, which no search finds. What is found under its name is
-    /// another, such as one that was to seal a keychain.
+    /// Refuses the name of a key that seals the keychain.
+    ///
+    /// Searches do not find such keys. A key that is found under the name is a different one.
+    ///
+    /// - Throws: `KeychainError.refused`.
     private func requireNoWrappingKey(in keychain: Keychain) throws {
         guard try keychain.wrappingKeyNames().contains(name.text) else { return }
         throw KeychainError(

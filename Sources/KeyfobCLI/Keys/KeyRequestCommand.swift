@@ -4,7 +4,7 @@ import Keyfob
 import KeyfobPrimitives
 import OpenSSL
 
-/// `keyfob key csr`: a certification request that the token signs.
+/// `keyfob key csr`: writes a certification request that the token signs.
 struct KeyRequestCommand: ParsableCommand, ContentWriter {
     static let contentFormats: [ContentFormat] = [.pem, .der]
 

@@ -4,14 +4,16 @@ import KeyfobPrimitives
 
 /// The names under which keys are listed.
 ///
-/// On its token a key keeps the label that it was made under. Of an identity that was renewed with a new key the former
-/// key therefore bears the name there, and the one in use the name and a day. Whoever wants the one in use looks for
-/// the name, as among identities and certificates.
+/// A key keeps its original label on the token. After an identity was renewed with a new key, the former key still has
+/// the identity's name there, and the current key has the name with a date. Lists show the current key under the
+/// identity's name, as for identities and certificates.
 struct ListedKeys {
-    /// The names of the identities that a key is part of, those in use first, by the hash of its public half.
+    /// The names of the identities that use a key, current versions first, by the hash of the public key.
     private var names: [Data: [(stem: String, name: String)]] = [:]
 
-    /// - Throws: `KeychainError`; the errors of `unlock()`, and where the token cannot be read.
+    /// Reads the identities of the keychain.
+    ///
+    /// - Throws: `KeychainError` if the keychain cannot be unlocked or the token cannot be read.
     init(in keychain: Keychain) throws {
         let identities = try keychain.find(.identities)
         let ordered = identities.filter { $0.nameOfVersion == nil } + identities.filter { $0.nameOfVersion != nil }
@@ -21,7 +23,7 @@ struct ListedKeys {
         }
     }
 
-    /// A key under the name of the identity whose version it was made for; one that is called otherwise keeps its name.
+    /// Returns the key under the name of the identity version that it was made for. Other keys keep their names.
     func named(_ key: KeyItem) -> KeyItem {
         guard let label = key.label, let hash = key.publicKeyHash, let names = names[hash],
             !names.contains(where: { $0.name.isIdentical(to: label) })

@@ -1,18 +1,19 @@
 import ArgumentParser
 import Keyfob
 
-/// Whether a command may put an Ed25519 key on a token beside keys of other kinds.
+/// Whether a command may put an Ed25519 key on a token with keys of other kinds.
 ///
-/// OpenSSL's pkcs11 engine (libp11) gives up on all private keys of a token at the first Ed25519 key. A server that
-/// runs notices it at its next start, which may be a long time from now.
+/// OpenSSL's pkcs11 engine (libp11) gives up on all private keys of a token at the first Ed25519 key. A running server
+/// notices it only at its next start, which may be much later.
 struct MixedKeysOptions: ParsableArguments {
     @Flag(help: "Put Ed25519 and other keys on one token; OpenSSL's pkcs11 engine then reaches none of them.")
     var allowMixedKeys = false
 
-    /// Refuses new private keys that would take the token's keys out of the engine's reach.
+    /// Refuses new private keys that would make the engine fail for all keys of the token.
     ///
-    /// - Parameter isEdwards: For each new key whether it is an Ed25519 key.
-    /// - Throws: `KeychainError`; `refused` where Ed25519 and other keys would be on the token, unless that is allowed.
+    /// - Parameter isEdwards: For each new key, whether it is an Ed25519 key.
+    /// - Throws: `KeychainError.refused` if Ed25519 and other keys would be on the token, unless `allowMixedKeys` is
+    ///   set.
     func check(adding isEdwards: [Bool], to keychain: Keychain) throws {
         guard !allowMixedKeys, !isEdwards.isEmpty else { return }
         let keys = try keychain.find(.keys.keyClass(.private))

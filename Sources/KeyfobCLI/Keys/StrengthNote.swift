@@ -1,15 +1,16 @@
 import Keyfob
 import OpenSSL
 
-/// What to say of a key that no other program accepts any more: it can be brought in all the same, for a token keeps it
-/// as well as any other.
+/// A note about keys that other programs no longer accept. They can be imported, because tokens store them like any
+/// other key.
 enum StrengthNote {
-    /// The shortest RSA key that TLS libraries take (OpenSSL's security level 2), and that Keyfob makes.
+    /// The shortest RSA key that TLS libraries accept (OpenSSL's security level 2), and that Keyfob generates.
     private static let fewestBits = 2048
 
-    /// Says so of an identity that has just been imported.
+    /// Prints a note if the key of a newly imported identity is too short.
     ///
-    /// - Throws: As `Output.say(_:)`; `KeyFileError` for what is no certificate.
+    /// - Throws: `KeychainError.fileUnavailable` or `diskFull` if standard output cannot be written; `KeyFileError` if
+    ///   the certificate cannot be parsed.
     static func warn(of identity: Identity, in keychain: Keychain, _ output: Output) throws {
         guard case .rsa(let bits) = try identity.certificate().publicKey.algorithm, bits < fewestBits else { return }
         let remedy = HintedCommands.naming(
