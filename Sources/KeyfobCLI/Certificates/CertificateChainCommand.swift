@@ -3,7 +3,7 @@ import Foundation
 import Keyfob
 import OpenSSL
 
-/// `keyfob cert chain`: what stands above a certificate.
+/// `keyfob cert chain`: shows the issuers of a certificate.
 struct CertificateChainCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "chain", "Show what stands above a certificate, and fetch what is missing.",
@@ -48,7 +48,7 @@ struct CertificateChainCommand: ParsableCommand {
                 verifying: leaf, intermediates: intermediates, on: now, host: nil, usage: .any, trusting: TrustPolicy())
         }
         var result = try verify(further + fetched)
-        // The certificate of an authority that may not be asked for is no reason to hide the chain.
+        // A fetched certificate of an issuer that may not be used must not hide the chain.
         if !result.isTrusted, result.chain.count < 2 { result = try verify(further) }
         var known: Set<Data> = []
         if let keychain { known = Set(try keychain.find(.certificates).map(\.der)) }
@@ -58,7 +58,7 @@ struct CertificateChainCommand: ParsableCommand {
             let trust = isAnchor ? "trusted by the \(result.origin?.rawValue ?? "caller")" : ""
             return (index, one, [place, trust].filter { !$0.isEmpty }.joined(separator: ", "))
         }
-        // An expired certificate is told as that, whatever else is wrong with it.
+        // An expired certificate is reported as expired even if its issuer is missing too.
         let isIssuerMissing = [.issuerNotFound, .leafNotVerified].contains(result.result.failure?.code)
         let isComplete = !isIssuerMissing || result.chain.last?.isSelfSigned == true
         let document = Document([
@@ -83,7 +83,7 @@ struct CertificateChainCommand: ParsableCommand {
                 .init(state.rawValue, state.style), .init(place),
             ])
         }
-        // That nobody trusts it is another question: keyfob cert verify.
+        // Whether the chain is trusted is a separate question, answered by `keyfob cert verify`.
         let reason = result.error(name: name, isFile: certificate.isFile, hasFetched: fetch && !global.dryRun)
         try output.emit(document, table: table)
         if let reason, !isComplete { throw reason }

@@ -19,7 +19,7 @@ struct CertificateCommand: ParsableCommand {
         ])
 }
 
-/// `keyfob cert ls`: which certificates there are.
+/// `keyfob cert ls`: lists the certificates.
 struct CertificateListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "ls", "List the certificates.",
@@ -47,7 +47,7 @@ struct CertificateListCommand: ParsableCommand {
     }
 }
 
-/// `keyfob cert show`: one certificate in full.
+/// `keyfob cert show`: shows one certificate in full.
 struct CertificateShowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "show", "Show a certificate in full.",
@@ -78,7 +78,7 @@ struct CertificateShowCommand: ParsableCommand {
     }
 }
 
-/// `keyfob cert expiring`: what needs a new certificate soon.
+/// `keyfob cert expiring`: lists the certificates that need to be renewed soon.
 struct CertificateExpiringCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "expiring", "List the certificates that have expired or soon will.",
@@ -109,7 +109,7 @@ struct CertificateExpiringCommand: ParsableCommand {
         let limit = now.addingTimeInterval(span)
         let due = try keychain.publicCertificates().map { ($0, try $0.certificate()) }
             .filter { $0.1.notAfter <= limit && (all || $0.0.nameOfVersion == nil) }
-            // What can still be saved comes first.
+            // Certificates that can still be renewed in time come first.
             .sorted { ($0.1.notAfter < now ? 1 : 0, $0.1.notAfter) < ($1.1.notAfter < now ? 1 : 0, $1.1.notAfter) }
         let listed = due.map {
             ListedCertificate(label: $0.0.label, certificate: $0.1, isReplaced: $0.0.nameOfVersion != nil)
@@ -130,7 +130,7 @@ struct CertificateExpiringCommand: ParsableCommand {
                         ? .init("expired", .bad) : .init(Phrases.relative(certificate.notAfter, to: now), .warning),
                 ])
             }
-            // Lines to be read by cut and awk: no heading.
+            // No heading, so that cut and awk can process the lines.
             let text = table.rendered(width: nil, colour: output.colour)
             try StandardOutput.write(String(text.drop { $0 != "\n" }.dropFirst()))
         } else {

@@ -4,7 +4,7 @@ import Keyfob
 import KeyfobPrimitives
 import OpenSSL
 
-/// `keyfob cert export`: a certificate, or its chain as servers send it.
+/// `keyfob cert export`: writes a certificate, or its chain in the order that servers send.
 struct CertificateExportCommand: ParsableCommand, ContentWriter {
     static let contentFormats: [ContentFormat] = [.pem, .der]
 
@@ -65,7 +65,7 @@ struct CertificateExportCommand: ParsableCommand, ContentWriter {
             force: force, isDryRun: global.dryRun, waiting: global.timeout, output)
     }
 
-    /// Authorities on the way up, found by name, so that the others need not be parsed.
+    /// The possible issuers, selected by subject, so that the other certificates need not be parsed.
     private func candidates(for leaf: Certificate, in keychain: Keychain) throws -> [Certificate] {
         let all = try keychain.publicCertificates()
         var wanted: Set<Data> = [leaf.issuer.canonical]
@@ -111,7 +111,7 @@ struct CertificateExportCommand: ParsableCommand, ContentWriter {
         let parts = (noLeaf ? [] : ["leaf"]) + (above > 0 ? [Phrases.counted(above, "intermediate")] : [])
         var text = "Wrote \(name): " + parts.joined(separator: " + ")
         text += hasRoot ? " + root." : ", no root."
-        // What the system has for a root, clients have too; where it has no list, nothing is known of that.
+        // Clients have the roots that the system has. Without a system list, the note is printed.
         guard let last = certificates.last, !isComplete, !last.isSelfSigned,
             !((try? SystemRoots.load()) ?? []).contains(where: { last.isIssued(by: $0) })
         else { return text }

@@ -4,7 +4,7 @@ import Keyfob
 import KeyfobPrimitives
 import OpenSSL
 
-/// `keyfob cert import`: certificates from files onto the token.
+/// `keyfob cert import`: stores certificates from files on the token.
 struct CertificateImportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "import", "Store certificates, such as those of intermediate authorities.",
@@ -47,7 +47,7 @@ struct CertificateImportCommand: ParsableCommand {
                 hint: "Import them without --name.")
         }
         let keychain = try global.openKeychain()
-        // With a login, so that certificates which need one are known too.
+        // Logs in, so that certificates that need a login are found too.
         func stored() throws -> [CertificateItem] { try keychain.find(.certificates) }
         func known(_ stored: [CertificateItem]) -> [Data: String?] {
             Dictionary(stored.map { ($0.der, $0.label) }, uniquingKeysWith: { first, _ in first })
@@ -76,7 +76,7 @@ struct CertificateImportCommand: ParsableCommand {
                 for item in added { labels[item.der] = item.label }
             }
             do { try add() } catch let error as KeychainError where error.code == .duplicateItem {
-                // Another process may have been faster; then it is there, as it would have been a moment ago.
+                // Another process may have added the certificates. They then count as existing before the import.
                 labels = known(try stored())
                 let rest = judged()
                 guard rest.count(where: \.isNew) < results.count(where: \.isNew) else { throw error }

@@ -2,7 +2,7 @@ import ArgumentParser
 import Keyfob
 import KeyfobPrimitives
 
-/// `keyfob cert rm`: removes a certificate; a key stays.
+/// `keyfob cert rm`: removes a certificate but not its key.
 struct CertificateRemoveCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "rm", "Remove a certificate; its key stays.",
@@ -25,14 +25,14 @@ struct CertificateRemoveCommand: ParsableCommand {
         let found = try removal.find(name) { try name.own.certificate(in: keychain) }
         guard let found else { return }
         let label = found.label ?? name.text
-        // Trust is an item's, and what else has the certificate may stay without.
+        // Trust belongs to one item. Another item with the same certificate may stay, without trust.
         let isAnchor = try keychain.trustAnchors().contains {
             $0.item.der == found.der && ($0.item.label ?? "").isIdentical(to: found.label ?? "")
         }
         let loss = isAnchor ? " It is trusted: what it issued is trusted no more then." : ""
         try Confirmation(global).require(
             "Remove certificate \"\(label)\" from token \"\(keychain.tokenLabel)\"?\(loss)")
-        // Wherever it is not found any more, another process was faster.
+        // If the certificate is gone, another process has removed it.
         guard let (items, others) = try removal.find(name, { try name.certificates(of: found, in: keychain) }) else {
             return
         }
@@ -48,7 +48,9 @@ struct CertificateRemoveCommand: ParsableCommand {
         ) { try keychain.deleteUnrenamed($0) }
     }
 
-    /// - Parameter kept: What else the certificate is called, as which it stays.
+    /// The members that report the remaining items.
+    ///
+    /// - Parameter kept: The other names under which the certificate stays.
     private static func members(kept: [String]) -> [Value.Member] {
         [.init("kept", .array(kept.map { .string($0) }))]
     }

@@ -4,10 +4,12 @@ import Keyfob
 import OpenSSL
 import PKCS11
 
-/// A certificate that is meant: an item of the keychain by its name, a file that is there, standard input, or an item
-/// by another of its marks.
+/// A certificate given by a name, a file or another property.
+///
+/// The order is: an item of that name in the keychain, an existing file or standard input, an item found by
+/// fingerprint, common name or URI.
 struct CertificateSource: ExpressibleByArgument {
-    /// What was typed.
+    /// The argument as typed.
     let text: String
 
     init?(argument: String) {
@@ -17,7 +19,7 @@ struct CertificateSource: ExpressibleByArgument {
 
     static var defaultCompletionKind: CompletionKind { NameCompletion.certificates }
 
-    /// The file, where it is one. A name with a slash is a path even where nothing is there.
+    /// The file, if the argument denotes one. An argument with a slash is a path even if the file does not exist.
     private var file: FileArgument? {
         var isFolder: ObjCBool = false
         guard text == "-" || text.contains("/") && !PKCS11URI.hasScheme(text)
@@ -26,23 +28,27 @@ struct CertificateSource: ExpressibleByArgument {
         return FileArgument(argument: text)
     }
 
-    /// What messages call it.
+    /// The name for messages.
     var name: String { file?.name ?? text }
 
     /// Whether the certificate comes from a file.
     var isFile: Bool { file != nil }
 
-    /// The certificate, first where it is a file's, and others of the same file.
+    /// Loads the certificate, and the other certificates of the same file.
+    ///
+    /// The certificate of a file is the first one that issued none of the others.
     ///
     /// - Parameters:
-    ///   - isRemoved: Whether something of it is taken away, which an item must be called by its own name for.
-    ///   - timeout: `--timeout`, where it was given.
-    ///   - keychain: Opens the keychain; not called for what can only be a file.
-    /// - Throws: `KeychainError` of the file; as `ItemName.certificate(in:)`.
+    ///   - isRemoved: Whether something will be removed. An item must then be given by its own name, not by its common
+    ///     name.
+    ///   - timeout: The value of `--timeout`, if given.
+    ///   - keychain: Opens the keychain. Not called for an argument that can only be a file.
+    /// - Throws: `KeychainError` if the file cannot be read; `itemNotFound` or `ambiguous` if the name does not match
+    ///   one item.
     func load(
         isRemoved: Bool = false, waiting timeout: TimeSpan?, from keychain: () throws -> Keychain
     ) throws -> (certificate: Certificate, others: [Certificate], label: String) {
-        // A name is first of all that of an item: a file of the same name lies in the directory by chance.
+        // The name of an item takes precedence, because a file of that name may be in the directory by chance.
         if let file, try text == "-" || text.contains("/") || !isItem(in: keychain) {
             let all = try KeyFile.certificates(file.read(waiting: timeout), fileName: file.name)
             let leaf = all.first { one in !all.contains { $0 != one && $0.isIssued(by: one) } } ?? all[0]
@@ -62,7 +68,7 @@ struct CertificateSource: ExpressibleByArgument {
         }
     }
 
-    /// Whether the keychain has a certificate of the name; where there is no keychain yet, it has not.
+    /// Whether the keychain has a certificate of this name; false if there is no keychain yet.
     private func isItem(in keychain: () throws -> Keychain) throws -> Bool {
         do { return try !keychain().publicCertificates(label: text).isEmpty } catch let error as KeychainError
             where error.code == .notInitialized

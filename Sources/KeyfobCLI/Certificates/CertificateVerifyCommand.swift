@@ -3,7 +3,7 @@ import Foundation
 import Keyfob
 import OpenSSL
 
-/// `keyfob cert verify`: whether a certificate would be accepted, and why not.
+/// `keyfob cert verify`: verifies a certificate, and reports why it is not accepted.
 struct CertificateVerifyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "verify", "Verify a certificate: chain, trust, dates, host and usage.",

@@ -2,16 +2,18 @@ import Foundation
 import Keyfob
 import OpenSSL
 
-/// A host as a certificate may name it: a DNS name, or an IP address in text.
+/// A host that a certificate can name: a DNS name or an IP address.
 ///
-/// What people have at hand instead, a URL or a host with its port, would only ever be found not to fit.
+/// A URL or a host with a port is refused, because no certificate would ever match it.
 struct HostName {
-    /// The name or address alone.
+    /// The name or address.
     let text: String
 
-    /// - Throws: `UsageError` for what is no host.
+    /// Checks the argument.
+    ///
+    /// - Throws: `UsageError` if it is not a host.
     init(_ argument: String) throws {
-        // The brackets belong to URLs (RFC 3986 3.2.2).
+        // Brackets are part of URL syntax (RFC 3986 3.2.2).
         let isBracketed = argument.hasPrefix("[") && argument.hasSuffix("]")
         let host = isBracketed ? String(argument.dropFirst().dropLast()) : argument
         if let reason = Self.obstacle(in: host) {
@@ -23,7 +25,7 @@ struct HostName {
         text = host
     }
 
-    /// Why a text is no host.
+    /// The reason why a text is not a host, or `nil` if it is one.
     private static func obstacle(in host: String) -> String? {
         if Certificate.isAddress(host) { return nil }
         if host.contains("://") || host.contains("/") { return "is a URL" }
@@ -34,7 +36,7 @@ struct HostName {
         return isNumeric ? "is no IPv4 address" : nil
     }
 
-    /// The host in a URL, in a host with a port, or before a zone.
+    /// The host in a URL, before a port, or before an IPv6 zone.
     private static func host(in text: String) -> String? {
         var rest = text[...]
         if let scheme = rest.firstRange(of: "://") { rest = rest[scheme.upperBound...] }
