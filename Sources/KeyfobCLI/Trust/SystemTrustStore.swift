@@ -4,11 +4,13 @@ import Keyfob
 import KeyfobPrimitives
 import OpenSSL
 
-/// The authorities that every program of the machine trusts, as Debian keeps them (update-ca-certificates(8)).
+/// The certificate authorities that all programs on the machine trust, in Debian's layout (update-ca-certificates(8)).
 enum SystemTrustStore {
     private static let folder = "/usr/local/share/ca-certificates"
 
-    /// - Throws: `KeychainError` with code `refused` for anybody but root.
+    /// Refuses users other than root.
+    ///
+    /// - Throws: `KeychainError.refused`.
     static func requireRoot(name: String) throws {
         guard geteuid() == 0 else {
             throw KeychainError(
@@ -18,15 +20,16 @@ enum SystemTrustStore {
         }
     }
 
-    /// The file that a certificate is written to.
+    /// The file for a certificate.
     static func path(of certificate: Certificate) -> String {
         "\(folder)/keyfob-\(certificate.sha256Fingerprint.hexadecimal.prefix(16)).crt"
     }
 
-    /// Adds a certificate and has the bundle made anew; returns the file it was written to.
+    /// Adds a certificate, updates the bundle, and returns the path of the certificate file.
     ///
-    /// - Parameter timeout: `--timeout`.
-    /// - Throws: `KeychainError`; `fileUnavailable`, and `failed` or `timedOut` where the bundle could not be made.
+    /// - Parameter timeout: The value of `--timeout`, if given.
+    /// - Throws: `KeychainError.fileUnavailable` if the file cannot be written; `failed` or `timedOut` if the bundle
+    ///   cannot be updated.
     static func add(_ certificate: Certificate, timeout: TimeSpan?) throws -> String {
         let path = Self.path(of: certificate)
         try FileDestination(path: path, mode: 0o644, timeout: timeout).write(SecretBytes(utf8: certificate.pem))

@@ -17,7 +17,7 @@ struct TrustAddCommand: ParsableCommand {
             trusted for already it stays trusted for: keyfob trust rm.
             """)
 
-    /// Who is going to trust it.
+    /// The scope of the trust: this keychain, or all programs of the machine.
     enum Scope: String, CaseIterable, ExpressibleByArgument { case user, system }
 
     @Argument(help: "A file, or name, fingerprint, common name or PKCS#11 URI of a certificate in the keychain.")
@@ -46,7 +46,7 @@ struct TrustAddCommand: ParsableCommand {
     func run() throws {
         let output = try global.output()
         if scope == .system { try SystemTrustStore.requireRoot(name: certificate.text) }
-        // For the whole machine's trust it is only where a name may come from.
+        // With `--scope system`, the keychain is opened only to look up a name.
         let opened: Keychain? = try scope == .user ? global.openKeychain() : nil
         let (anchor, others, name) = try certificate.load(waiting: global.timeout) {
             try opened ?? global.openKeychain()
@@ -87,7 +87,7 @@ struct TrustAddCommand: ParsableCommand {
                     isChanged: false),
                 sentence: "Would trust \"\(subject)\".")
         }
-        // Added to what it is trusted for: to take something away is `trust rm`.
+        // Usages are only added; `trust rm` removes them.
         let (trusted, before) = try keychain.addTrust(anchor, for: usages.map(\.usage), label: label)
         let isChanged = Set(before) != Set(trusted.usages)
         var words = trusted.usages.map(\.rawValue).joined(separator: ", ")
@@ -108,7 +108,7 @@ struct TrustAddCommand: ParsableCommand {
             sentence: "Keychain \"\(Visible.text(keychain.name))\" trusts \"\(subject)\" now, for: \(words).\(hint)")
     }
 
-    /// What the certificate would be trusted for: what it is trusted for stays.
+    /// The usages after the command: the new ones and the existing ones.
     private func usagesAfter(_ anchor: Certificate, in keychain: Keychain) throws -> [String] {
         let before = try keychain.trustAnchors().first { $0.certificate == anchor }?.usages ?? []
         let all = Set((before + usages.map(\.usage)).map(\.rawValue))
@@ -116,7 +116,7 @@ struct TrustAddCommand: ParsableCommand {
         return usages.isEmpty || all.contains(everything) ? [everything] : all.sorted()
     }
 
-    /// The document; what is for the other scope is null in it.
+    /// The document. Members of the other scope are null.
     private func document(
         _ anchor: Certificate, on date: Date, file: String? = nil, keychain: Keychain? = nil, name: String? = nil,
         usages: [String]? = nil, isChanged: Bool

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `keyfob trust`: whom to trust.
+/// `keyfob trust`: trusted certificates.
 struct TrustCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "trust", "Whom to trust, besides the system's authorities.",

@@ -3,7 +3,7 @@ import Keyfob
 import KeyfobPrimitives
 import OpenSSL
 
-/// `keyfob trust export`: the anchors as a bundle.
+/// `keyfob trust export`: writes the trust anchors as a bundle.
 struct TrustExportCommand: ParsableCommand, ContentWriter {
     static let contentFormats: [ContentFormat] = [.pem]
 

@@ -4,7 +4,7 @@ import Keyfob
 import KeyfobPrimitives
 import OpenSSL
 
-/// `keyfob trust ls`: whom the keychain trusts.
+/// `keyfob trust ls`: lists the trust anchors.
 struct TrustListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "ls", "List whom the keychain trusts.",

@@ -2,7 +2,7 @@ import ArgumentParser
 import Keyfob
 import OpenSSL
 
-/// `keyfob trust rm`: trusts a certificate no longer.
+/// `keyfob trust rm`: stops trusting a certificate.
 struct TrustRemoveCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "rm", "No longer trust a certificate.",
@@ -45,7 +45,7 @@ struct TrustRemoveCommand: ParsableCommand {
                     ? "Would no longer trust \"\(shown)\"." : "No longer trusted: \"\(shown)\". The certificate stays.")
     }
 
-    /// The certificate; none with `--if-exists` where there is no such one.
+    /// The certificate, or `nil` with `--if-exists` if there is none.
     private func find(in keychain: Keychain) throws -> (certificate: Certificate?, name: String) {
         do {
             let (found, _, name) = try certificate.load(isRemoved: true, waiting: global.timeout) { keychain }
