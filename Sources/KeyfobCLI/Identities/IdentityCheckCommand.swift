@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Keyfob
 
-/// `keyfob identity check`: a real trial, signature included.
+/// `keyfob identity check`: tries an identity out, including a real signature.
 struct IdentityCheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "check", "Try an identity out: key, certificate, chain, trust, dates and a real signature.",

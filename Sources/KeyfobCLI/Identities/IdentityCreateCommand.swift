@@ -5,7 +5,7 @@ import KeyfobPrimitives
 import OpenSSL
 import PKCS11
 
-/// `keyfob identity create`: a key on the token and a certificate for it, in one step.
+/// `keyfob identity create`: makes a key on the token and a certificate for it, in one step.
 struct IdentityCreateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "create", "Make a key on the token and a certificate for it, in one step.",
@@ -52,13 +52,13 @@ struct IdentityCreateCommand: ParsableCommand {
         if ifMissing, let known = try keychain.find(.identity(label: name)).first {
             return try emit(existing: known, in: keychain, output)
         }
-        // A key of the name is there where an earlier attempt, or key generate, has made it: none is added then.
+        // The key may exist already, from an earlier attempt or from `key generate`; then no key is added.
         if try !keychain.find(.keys.keyClass(.private)).contains(where: { $0.label?.isIdentical(to: name) ?? false }) {
             try mixedKeys.check(adding: [key.kind == .ed25519], to: keychain)
         }
         let issuer = try description.resolved(for: keychain, global, issuance)
         guard !global.dryRun else {
-            // What an authority elsewhere would say, nobody asks it for a trial.
+            // A dry run does not contact an external issuer, so its refusal cannot be predicted.
             try keychain.requireCreatable(name, specification, issuer: issuer)
             return try output.emit(
                 IdentityPhrases.plan(
@@ -73,7 +73,7 @@ struct IdentityCreateCommand: ParsableCommand {
                 try keychain.createIdentity(name, specification, issuer: issuer) { steps.add($0) }
             }
         } catch let error as KeychainError where ifMissing && error.code == .duplicateItem {
-            // Another process was faster.
+            // Another process has made the identity first.
             guard let known = try keychain.find(.identity(label: name)).first else { throw error }
             return try emit(existing: known, in: keychain, output)
         }
@@ -92,7 +92,7 @@ struct IdentityCreateCommand: ParsableCommand {
         try OpenSSLEngine.warn(of: keychain, output)
     }
 
-    /// What is known of a certificate before it is made: what is asked for, as far as its issuer has no choice.
+    /// The values known before the certificate is made: the requested ones that the issuer cannot change.
     private func known(_ specification: IdentitySpecification, issuer: IssuerDescription) -> [String: Value] {
         let names = specification.extensions.subjectAlternativeNames.compactMap { name -> Value? in
             if case .dns(let host) = name { return .string(host) }
@@ -106,7 +106,7 @@ struct IdentityCreateCommand: ParsableCommand {
         }
         guard isOwn else { return known }
         known["is_authority"] = .boolean(wishes.authority)
-        // Without one, a certificate that its own key signs gets one of its names.
+        // A self-signed certificate without a subject gets one of its names as the subject.
         guard !specification.subject.isEmpty else { return known }
         known["subject"] = .string(specification.subject.description)
         known["common_name"] = .optional(specification.subject.commonName)
@@ -119,30 +119,31 @@ struct IdentityCreateCommand: ParsableCommand {
         try output.emit(document, sentence: "Nothing to do: identity \"\(Visible.text(name))\" exists.")
     }
 
-    /// A line where the issuer gave less than was asked for, by more than what some take off for clocks.
+    /// A note if the issuer granted a shorter lifetime than requested, by more than the day that some issuers subtract
+    /// for clock differences.
     private func remark(_ certificate: Certificate, _ now: Date) -> String {
         guard let seconds = issuance.seconds, certificate.notAfter < now + seconds - 86_400 else { return "" }
         return "\n  note    the issuer gave less than the lifetime that was asked for"
     }
 }
 
-/// Steps of an issuer that takes time, shown with `-v` when they are done.
+/// The steps of a slow issuer, printed with `-v` when they are done.
 struct Steps: Sendable {
     private let isShown: Bool
 
     init(_ output: Output) { isShown = output.verbosity > 0 }
 
-    /// Takes note of a step.
+    /// Records a step.
     func add(_ step: String) {
         if isShown { StandardError.write("keyfob: \(Visible.text(step))\n") }
     }
 }
 
-/// How identities are described to programs after a change.
+/// Document members and phrases that describe identities after a change.
 enum IdentityPhrases {
     /// The document about one identity.
     ///
-    /// - Parameter trust: The trust that an older version still has, and this one has not.
+    /// - Parameter trust: The trust of older versions that this one does not have.
     static func document(
         _ identity: Identity, isChanged: Bool, _ keychain: Keychain, kept: [String] = [],
         trust: TrustLeftBehind? = nil, isDryRun: Bool = false
@@ -157,11 +158,12 @@ enum IdentityPhrases {
                 + CertificatePhrases.members(certificate, on: Date(), isReplaced: identity.nameOfVersion != nil))
     }
 
-    /// The document about an identity that a dry run would make: the same, with null for what nobody knows before.
+    /// The document about an identity that a dry run would make: the members of the run, with null for values not known
+    /// in advance.
     ///
     /// - Parameters:
-    ///   - certificate: Its certificate, where that is there.
-    ///   - known: What is known of one that is not, as `CertificatePhrases.members` has it.
+    ///   - certificate: The certificate, if it exists.
+    ///   - known: The values that are known without a certificate, as in `CertificatePhrases.members`.
     static func plan(
         _ name: String, _ keychain: Keychain, issuer: IssuerDescription?, certificate: Certificate? = nil,
         known: [String: Value] = [:]
@@ -173,10 +175,12 @@ enum IdentityPhrases {
                 + CertificatePhrases.members(certificate, on: Date(), known: known))
     }
 
+    /// The members for a document about an identity.
+    ///
     /// - Parameters:
-    ///   - kept: `nil` where nobody knows it before.
-    ///   - chain: As far as the certificates of the keychain reach. What was issued or came in a file may reach
-    ///     further: a root among it is not stored.
+    ///   - kept: The labels of the versions that are kept; `nil` if they are not known in advance.
+    ///   - chain: The chain of the stored certificates. The certificates of the issuer or the file may include a root,
+    ///     which is not stored.
     private static func members(
         of name: String?, isChanged: Bool, isDryRun: Bool, _ keychain: Keychain, uri: String?,
         issuer: IssuerDescription?, kept: [String]?, trust: TrustLeftBehind?, chain: CertificateChain?
@@ -194,7 +198,7 @@ enum IdentityPhrases {
         ]
     }
 
-    /// That the version in use is not trusted, as one before it is.
+    /// States that older versions are trusted and the version in use is not.
     static func sentence(_ trust: TrustLeftBehind, _ keychain: Keychain) -> String {
         let versions = trust.versions.map { Visible.text($0) }.joined(separator: ", ")
         let command = HintedCommands.naming(keychain.name, in: trust.command)
@@ -203,18 +207,19 @@ enum IdentityPhrases {
             + "to trust the one in use: \(command)"
     }
 
-    /// `Chain complete (1 intermediate).`, or what is missing.
+    /// States whether the chain is complete, such as `Chain complete (1 intermediate).`
     ///
     /// - Parameters:
-    ///   - chain: As far as the certificates of the keychain reach: a root that merely came along is not among them, so
-    ///     that no other command finds it later.
-    ///   - hasRoot: Whether it did come along, so that nothing else is missing.
+    ///   - chain: The chain of the stored certificates. A root that was delivered with the certificate is not stored,
+    ///     so it is not included.
+    ///   - hasRoot: Whether the root was delivered, so that no other certificate is missing.
     static func chain(_ chain: CertificateChain, withoutGivenRoot hasRoot: Bool = false) -> String {
         guard let last = chain.certificates.last else { return "" }
         let count = max(0, chain.certificates.count - (chain.isComplete ? 2 : 1))
         let counted = Phrases.counted(count, "intermediate")
         if chain.isComplete { return chain.certificates.count == 1 ? "Self-signed." : "Chain complete (\(counted))." }
-        // A root is not sent by servers and mostly not stored: what stands below it is enough to be served.
+        // Servers do not send the root, and it is usually not stored. A chain up to an authority is sufficient for a
+        // server.
         if hasRoot || count > 0 && last.isCA { return "Chain without its root (\(counted))." }
         let issuer = Visible.text(CertificatePhrases.issuer(last))
         return "No issuer certificate (issuer \(issuer)): keyfob cert import FILE."

@@ -3,7 +3,7 @@ import Foundation
 import Keyfob
 import KeyfobPrimitives
 
-/// `keyfob identity export`: key and certificates as a PKCS#12 file, where the key may leave the token.
+/// `keyfob identity export`: writes key and certificates as a PKCS#12 file, if the key is extractable.
 struct IdentityExportCommand: ParsableCommand, ContentWriter {
     static let contentFormats: [ContentFormat] = [.pkcs12]
 
@@ -36,7 +36,7 @@ struct IdentityExportCommand: ParsableCommand, ContentWriter {
         let keychain = try global.openKeychain()
         let identity = try name.identity(in: keychain)
         let label = identity.label ?? name.text
-        // Nobody is asked for the passphrase of a file that cannot be made.
+        // Checked before asking for a passphrase that could not be used.
         guard identity.key.isExtractable else {
             let word = ShellWord.operand(label)
             throw KeychainError(

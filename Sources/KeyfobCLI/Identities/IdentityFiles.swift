@@ -3,11 +3,11 @@ import Keyfob
 import KeyfobPrimitives
 import OpenSSL
 
-/// Keys and certificates from the files of `identity import`, whatever their format.
+/// Keys and certificates from the files of `identity import`, in any supported format.
 struct IdentityFiles {
-    /// A key with the certificate for it.
+    /// A key with its certificate.
     struct Pair {
-        /// The name of the file that the key is from.
+        /// The name of the file with the key.
         let fileName: String
         let key: PrivateKey
         let certificate: Certificate
@@ -17,22 +17,23 @@ struct IdentityFiles {
 
     private(set) var keys: [(key: PrivateKey, fileName: String, friendlyName: String?)] = []
     private(set) var certificates: [(certificate: Certificate, fileName: String, friendlyName: String?)] = []
-    /// The keys of a kind that is not read: by now nobody knows whether they are wanted.
+    /// Keys of unsupported kinds. They are reported only if they turn out to be needed.
     private(set) var unreadableKeys: [(reason: PKCS12Error, fileName: String)] = []
-    /// Whether the PKCS#12 files had a check over their content, as most have, and it was right; `nil` without such
-    /// files.
+    /// Whether every PKCS#12 file had a valid integrity check, as most files have; `nil` without PKCS#12 files.
     private(set) var isIntegrityChecked: Bool?
     let passphrase: (String) throws -> SecretBytes
     let hasPassphraseSource: Bool
     let allowsLegacy: Bool
-    /// Whether somebody watches, who is told of a file that takes long to open.
+    /// Whether to print a notice when opening a file takes long.
     let showsProgress: Bool
-    /// `--timeout`, where it was given: how long the writer of a pipe is waited for.
+    /// The value of `--timeout`, if given; limits the wait for the writer of a pipe.
     let timeout: TimeSpan?
 
+    /// Starts without files.
+    ///
     /// - Parameters:
-    ///   - passphrase: gives the passphrase of a file by name; asked where a file needs one.
-    ///   - hasPassphraseSource: whether `passphrase` needs nobody.
+    ///   - passphrase: Returns the passphrase of a file, by name; called only if a file needs one.
+    ///   - hasPassphraseSource: Whether `passphrase` works without asking.
     init(
         allowsLegacy: Bool, hasPassphraseSource: Bool, showsProgress: Bool, waiting timeout: TimeSpan?,
         passphrase: @escaping (String) throws -> SecretBytes
@@ -44,24 +45,24 @@ struct IdentityFiles {
         self.passphrase = passphrase
     }
 
-    /// What a file is, told from its first bytes.
+    /// The format of a file, detected from its first bytes.
     private enum Kind { case pem, pkcs12, certificate, key }
 
-    /// What there is in a PEM file.
+    /// The content of a PEM file.
     private struct PEMContent {
-        /// Its PKCS#12 files, each for itself.
+        /// The PKCS#12 blocks, each decoded separately.
         let pkcs12: [Data]
         let hasKey: Bool
         let hasCertificate: Bool
 
         init(_ data: Data) {
             pkcs12 = PEM.blocks(in: data).filter { $0.label == PEM.pkcs12Label }.map { data.part($0.range) }
-            // By their lines, of which a damaged file may have only one.
+            // Detected by their boundary lines, because a damaged file may have only one of the two.
             (hasKey, hasCertificate) = (data.holds("PRIVATE KEY-----"), data.holds("CERTIFICATE-----"))
         }
     }
 
-    /// Reads everything in a file.
+    /// Adds all keys and certificates of a file.
     ///
     /// - Throws: `KeychainError` for a file that is damaged, has another format or needs another passphrase.
     mutating func add(_ file: FileArgument) throws {
@@ -81,9 +82,10 @@ struct IdentityFiles {
         }
     }
 
-    /// Reads the keys of a file. - Throws: `KeychainError` of the file.
+    /// Adds the keys of a file.
     ///
-    /// - Parameter isAlone: whether no other file is there for its certificate, so that those of PKCS#12 come along.
+    /// - Parameter isAlone: Whether no other file contains certificates, so that those of PKCS#12 are added too.
+    /// - Throws: `KeychainError` if the file is damaged, has another format or needs another passphrase.
     mutating func addKey(_ file: FileArgument, isAlone: Bool) throws {
         let data = try file.read(waiting: timeout)
         let named = certificates
@@ -91,7 +93,7 @@ struct IdentityFiles {
         case .pkcs12: try addPKCS12(data, file.name)
         case .pem:
             let content = PEMContent(data)
-            // Beside PKCS#12 they are as good as those in it.
+            // In a file with PKCS#12 blocks, plain PEM keys and certificates are treated like those in the blocks.
             guard !isAlone || content.pkcs12.isEmpty else { return try add(data, file) }
             try addPKCS12(blocks: content.pkcs12, file.name)
             if content.hasKey || content.pkcs12.isEmpty { try addKey(data, file.name) }
@@ -100,9 +102,12 @@ struct IdentityFiles {
         if !isAlone { certificates = named }
     }
 
-    /// Reads the certificates of a file. - Throws: `KeychainError` of the file; `itemNotFound` where it has none.
+    /// Adds the certificates of a file.
     ///
-    /// Of PKCS#12 the keys come along: they are under the same passphrase.
+    /// Keys in PKCS#12 are added too, because they are protected by the same passphrase.
+    ///
+    /// - Throws: `KeychainError` if the file is damaged, has another format or needs another passphrase; `itemNotFound`
+    ///   if it has no certificate.
     mutating func addCertificates(_ file: FileArgument) throws {
         let data = try file.read(waiting: timeout)
         let count = certificates.count
@@ -121,13 +126,13 @@ struct IdentityFiles {
         }
     }
 
-    /// How many keys have no certificate among the files, where others have one.
+    /// The number of keys without a certificate among the files.
     var keysWithoutCertificate: Int {
         Set(keys.map(\.key.publicKey.subjectPublicKeyInfo))
             .subtracting(certificates.map(\.certificate.publicKey.subjectPublicKeyInfo)).count
     }
 
-    /// How many certificates of the keys are not imported, for another of the same key succeeds them.
+    /// The number of certificates that are not imported because a newer one has the same key.
     var succeededCertificates: Int {
         let all = Set(certificates.map(\.certificate)).filter { own in
             keys.contains { $0.key.publicKey == own.publicKey }
@@ -139,12 +144,13 @@ struct IdentityFiles {
         Set(Certificate.current(among: certificates.map(\.certificate), on: Date()))
     }
 
-    /// Every key with its certificate, once where the files hold them twice.
+    /// Returns every key with its certificate; duplicates in the files are returned once.
     ///
-    /// - Parameter isThere: whether the keychain has a key, where somebody knows; asked where a key has no certificate.
-    /// - Throws: `KeychainError`; `itemNotFound` where there is no key or no certificate, `identityMismatch` where
-    ///   a key has none of the certificates, `mechanismUnsupported` and `unsupportedFormat` for kinds of keys that are
-    ///   not put on tokens.
+    /// - Parameter isThere: Returns whether the keychain has a key, or `nil` if that is unknown. Called if a key has no
+    ///   certificate.
+    /// - Throws: `KeychainError.itemNotFound` if there is no key or no certificate; `identityMismatch` if no
+    ///   certificate belongs to a key; `mechanismUnsupported` and `unsupportedFormat` for keys that cannot be put on a
+    ///   token.
     func pairs(isThere: (PublicKey) -> Bool?) throws -> [Pair] {
         guard !keys.isEmpty else {
             if let (reason, fileName) = unreadableKeys.first {
@@ -164,7 +170,7 @@ struct IdentityFiles {
         return try keys.flatMap { entry -> [Pair] in
             let own = certificates.filter { $0.certificate.publicKey == entry.key.publicKey }
             guard !own.isEmpty else {
-                // A file may hold the keys of several certificates, of which one was meant.
+                // A file may hold the keys of several certificates, only some of which are to be imported.
                 let isOneOfSeveral = keys.contains { other in
                     other.fileName == entry.fileName
                         && certificates.contains { $0.certificate.publicKey == other.key.publicKey }
@@ -185,7 +191,7 @@ struct IdentityFiles {
     private func mismatch(
         _ key: PrivateKey, _ keyFile: String, _ isThere: (PublicKey) -> Bool?
     ) -> KeychainError {
-        // The leaf is the certificate that issued none of the others.
+        // The leaf is the first certificate that is not an authority's.
         let leaf = certificates.first { !$0.certificate.isCA } ?? certificates[0]
         let wanted = leaf.certificate.publicKey
         let theirs = Digest.sha256(wanted.subjectPublicKeyInfo).hexadecimal.prefix(16)
@@ -203,14 +209,14 @@ struct IdentityFiles {
         if head.firstRange(of: Data("-----BEGIN ".utf8)) != nil { return .pem }
         let hasName = [".p12", ".pfx"].contains { file.path.lowercased().hasSuffix($0) }
         guard start.count > 4, start[0] == 0x30 else { return hasName ? .pkcs12 : .pem }
-        // The length takes one byte, or as many more as its low bits say; in BER it may be left open.
+        // The length takes one byte, or as many further bytes as its low bits say. BER allows an indefinite length.
         let header = start[1] < 0x80 ? 2 : 2 + Int(start[1] & 0x7F)
         guard header + 3 <= start.count else { return hasName ? .pkcs12 : .certificate }
         switch Array(start[header..<header + 3]) {
         case [0x02, 0x01, 0x03]: return .pkcs12
         case [0x02, 0x01, 0x00], [0x02, 0x01, 0x01]: return .key
         default:
-            // An encrypted PKCS#8 key begins as a certificate does: with a sequence.
+            // An encrypted PKCS#8 key starts with a sequence too, like a certificate.
             if start[header] == 0x30, isCertificate(data) { return .certificate }
             return hasName ? .pkcs12 : .key
         }
@@ -221,7 +227,7 @@ struct IdentityFiles {
             _ = try Certificate(der: data)
             return true
         } catch {
-            // One whose dates are impossible is a certificate, too.
+            // A certificate with invalid dates is a certificate, too.
             return (error as? KeyFileError)?.code == .unsupported
         }
     }
@@ -247,7 +253,7 @@ struct IdentityFiles {
             }
         }
         guard !hasPassphraseSource else { return try contents(passphrase(name)) }
-        // Files without a passphrase need no question; and a damaged one must not ask for what it cannot use.
+        // Tried without a passphrase first: the file may need none, and a damaged file must not ask for one.
         do { return try contents(nil) } catch let error as KeychainError where error.code == .filePassphraseIncorrect {
             return try contents(passphrase(name))
         }
@@ -264,18 +270,18 @@ struct IdentityFiles {
         do {
             return try awaiting(name) { try KeyFile.load(data, fileName: name) { nil } }
         } catch let error as KeychainError where error.code == .pinRequired {
-            // It is encrypted. Whoever types the passphrase is not told to wait.
+            // The key is encrypted. The passphrase is read outside `awaiting`, so that typing it prints no notice.
             let secret = try passphrase(name)
             return try awaiting(name) { try KeyFile.load(data, fileName: name) { secret } }
         }
     }
 
-    /// Opens a file, which may take as long as whoever made it has chosen: a passphrase is made a key by so many steps.
+    /// Opens a file. The file determines how many key derivation steps that takes.
     private func awaiting<Result>(_ name: String, _ open: () throws -> Result) rethrows -> Result {
         try Waiting.notice("\(name) to open", isShown: showsProgress, open)
     }
 
-    /// Refuses a key that cannot be put on a token, before anything is asked for.
+    /// Refuses a key that cannot be put on a token, before any question is asked.
     private static func requireUsable(_ key: PrivateKey, _ name: String) throws {
         func refusal(cause: (any Error)? = nil) -> KeychainError {
             KeychainError(
@@ -285,14 +291,14 @@ struct IdentityFiles {
                 hint: "RSA of two primes, EC on P-256, P-384 or P-521, and Ed25519 are.",
                 details: ["file": name], cause: cause)
         }
-        // OpenSSL can take it apart, and tokens have no use for the parts.
+        // OpenSSL supports this key, but tokens do not.
         if key.publicKey.algorithm == .ec(.secp256k1) { throw refusal() }
         do { _ = try key.components() } catch let error as CryptoError where error.code == .unsupportedKey {
             throw refusal(cause: error)
         }
     }
 
-    /// The blocks of a PEM file that are private keys, each for itself; the whole file where there are not several.
+    /// The private keys of a PEM file as separate blocks; the whole file if it has at most one.
     private static func privateKeys(in data: Data) -> [Data] {
         let keys = PEM.blocks(in: data).filter { $0.label.hasSuffix("PRIVATE KEY") }
         return keys.count > 1 ? keys.map { data.part($0.range) } : [data]
@@ -304,7 +310,7 @@ struct IdentityFiles {
 }
 
 extension Data {
-    /// The bytes at offsets from the start.
+    /// The bytes at the given offsets from the start.
     fileprivate func part(_ range: Range<Int>) -> Data { Data(dropFirst(range.lowerBound).prefix(range.count)) }
 
     fileprivate func holds(_ text: String) -> Bool { firstRange(of: Data(text.utf8)) != nil }

@@ -5,7 +5,7 @@ import KeyfobPrimitives
 import OpenSSL
 import PKCS11
 
-/// `keyfob identity import`: moves a key and its certificates from files onto the token.
+/// `keyfob identity import`: moves a key and its certificates from files to the token.
 struct IdentityImportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "import", "Move a key and its certificates from files onto the token.",
@@ -72,7 +72,7 @@ struct IdentityImportCommand: ParsableCommand {
             for file in [cert, chain].compactMap({ $0 }) { try contents.addCertificates(file) }
         }
         let pairs = try contents.pairs { publicKey in
-            // It is about a hint; where there is no keychain nobody has a key in it.
+            // The result only selects a hint, so errors are ignored. Without a keychain, the answer is unknown.
             guard let keychain = try? global.openKeychainIfThere() else { return nil }
             return keychain.hasKey(publicKey)
         }
@@ -143,9 +143,12 @@ struct IdentityImportCommand: ParsableCommand {
         }
     }
 
-    /// Refuses what would be left as it is although it was asked for otherwise: another name, or a key that may leave.
+    /// Refuses an import that would silently ignore an option: `--name` for a stored certificate, or `--extractable`
+    /// for a stored key.
     ///
-    /// - Parameter isAlone: Whether the files have no other pair: --name gives each of several a name of its own.
+    /// - Parameter isAlone: Whether the files have no other pair. With several pairs, `--name` gives each pair a
+    ///   numbered name.
+    /// - Throws: `KeychainError.duplicateItem`.
     private func refuse(
         _ pair: IdentityFiles.Pair, named name: String?, isAlone: Bool, in keychain: Keychain
     ) throws {
@@ -153,10 +156,10 @@ struct IdentityImportCommand: ParsableCommand {
             let known = try keychain.find(.certificates).first { $0.der == pair.certificate.der }
             if let known, let label = known.label, !label.isIdentical(to: name) {
                 let word = ShellWord.operand(label)
-                // Of an identity `cert rm` would leave the key behind.
+                // `cert rm` would leave the key of an identity behind.
                 let noun = try keychain.find(.identity(label: label)).isEmpty ? "cert" : "identity"
                 let removal = "or remove it first: keyfob \(noun) rm \(word)"
-                // No import gives a version the name back, whatever it is told to call it.
+                // An import cannot give an older version its former name.
                 let remedy = known.nameOfVersion != nil && noun == "identity"
                     ? "Put it back into use: keyfob identity use \(word)"
                     : isAlone ? "Use that name: \(ShellWord.option("--name", label))" : "Leave out --name"
@@ -173,7 +176,7 @@ struct IdentityImportCommand: ParsableCommand {
         let known = try keychain.find(.keys.keyClass(.private)).first { $0.publicKeyHash == identifier }
         if let known, !known.isExtractable {
             let label = known.label ?? ""
-            // The key's own label is no identity's, where it was made or brought in for a later version.
+            // If the key was made or imported for a later version, its label differs from the identity's name.
             let identities = try keychain.find(.identities).filter { $0.key.publicKeyHash == identifier }
             let identity = identities.first { $0.nameOfVersion == nil } ?? identities.first
             let fingerprint = Digest.sha256(pair.key.publicKey.subjectPublicKeyInfo).hexadecimal.prefix(16)
@@ -188,9 +191,9 @@ struct IdentityImportCommand: ParsableCommand {
         }
     }
 
-    /// What the run would do.
+    /// Returns what the run would do.
     ///
-    /// - Throws: As the run, as far as that is known before.
+    /// - Throws: The `KeychainError` that the run would throw, as far as that is known in advance.
     private func plans(
         _ named: [(pair: IdentityFiles.Pair, name: String?)], _ chain: [Certificate], in keychain: Keychain
     ) throws -> [IdentityImportReport] {
@@ -214,7 +217,7 @@ struct IdentityImportCommand: ParsableCommand {
     }
 }
 
-/// Names without repetition, for a sentence.
+/// Distinct names for a sentence, in their original order.
 struct ListOfNames {
     let text: String
 

@@ -3,30 +3,30 @@ import Keyfob
 import OpenSSL
 import PKCS11
 
-/// What an import did to one identity, or would do.
+/// The result of importing one identity, or the plan of a dry run.
 struct IdentityImportReport {
     let name: String?
     let certificate: Certificate
     let isUnchanged: Bool
     let isExtractable: Bool
-    /// How many certificates above it were stored with it.
+    /// The number of issuer certificates that were stored.
     let addedCertificates: Int
-    /// How many were there already.
+    /// The number of issuer certificates that were stored before.
     let knownCertificates: Int
-    /// What those are called now that bore the name.
+    /// The new labels of the identities that had the name before.
     let kept: [String]
-    /// The chain as far as the files reach.
+    /// The chain, including the certificates of the files.
     let chain: CertificateChain
-    /// Whether the chain of the keychain's certificates is complete.
+    /// Whether the chain of the stored certificates is complete.
     let isComplete: Bool
-    /// Where other programs find the key; nobody knows before it is there.
+    /// The URI of the key for other programs; `nil` in a plan, because it is not known in advance.
     let uri: String?
-    /// Whether nothing was done.
+    /// Whether this is the plan of a dry run.
     let isPlan: Bool
 
-    /// What was done.
+    /// Describes a completed import.
     ///
-    /// - Throws: `KeychainError` where token or vault cannot be read.
+    /// - Throws: `KeychainError` if the token or the vault cannot be read.
     init(_ made: IdentityImport, in keychain: Keychain) throws {
         name = made.identity.label
         certificate = try made.identity.certificate()
@@ -41,7 +41,7 @@ struct IdentityImportReport {
         isPlan = false
     }
 
-    /// What would be done.
+    /// Describes a plan.
     init(_ plan: IdentityImportPlan, _ certificate: Certificate) {
         name = plan.name
         self.certificate = certificate
@@ -56,7 +56,7 @@ struct IdentityImportReport {
         isPlan = true
     }
 
-    /// What the document says of it.
+    /// The value of the identity in a document.
     func value(on now: Date) -> Value {
         let members: [Value.Member] = [
             .init("name", .optional(name)), .init("changed", .boolean(!isUnchanged && !isPlan)),
@@ -67,9 +67,9 @@ struct IdentityImportReport {
         return .object(members + CertificatePhrases.members(certificate, on: now))
     }
 
-    /// The lines about several, behind a summary of their files.
+    /// The lines about several identities, after a summary of the files.
     ///
-    /// - Throws: `KeychainError` where token or vault cannot be read.
+    /// - Throws: `KeychainError` if the token or the vault cannot be read.
     static func lines(
         _ reports: [IdentityImportReport], _ summary: String, _ keychain: Keychain, on now: Date
     ) throws -> [String] {
@@ -118,7 +118,7 @@ struct IdentityImportReport {
         if chain.isComplete, let root = chain.certificates.last {
             parts.append(try chain.certificates.count > 1 ? rootPhrase(root, keychain) : "self-signed")
         } else if parts.isEmpty {
-            // The file has none; the keychain may.
+            // The files have no issuer certificate, but the keychain may.
             let above = try keychain.chain(of: certificate).certificates.dropFirst()
             let count = above.count { !$0.isSelfSigned }
             if count > 0 { parts.append("\(Phrases.counted(count, "intermediate")) known already") }
@@ -130,7 +130,7 @@ struct IdentityImportReport {
         return parts.joined(separator: ", ")
     }
 
-    /// No import stores a root; it may have been there before.
+    /// Describes the root. Imports never store one, but it may have been stored before.
     private func rootPhrase(_ root: Certificate, _ keychain: Keychain) throws -> String {
         if try keychain.trustAnchors().contains(where: { $0.certificate == root }) { return "root already trusted" }
         let isKnown = try keychain.publicCertificates().contains { $0.der == root.der }

@@ -3,7 +3,7 @@ import Foundation
 import Keyfob
 import OpenSSL
 
-/// `keyfob identity install`: puts an issued certificate together with its key.
+/// `keyfob identity install`: stores an issued certificate for an existing key.
 struct IdentityInstallCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "install", "Put an issued certificate together with its key.",
@@ -39,8 +39,8 @@ struct IdentityInstallCommand: ParsableCommand {
         }
         let now = Date()
         let keychain = try global.openKeychain()
-        // Of a bundle the leaf is the one that is for the key, whatever else the file has. Where none is, the refusal
-        // is about the one that issued none of the others.
+        // The leaf of a bundle is the certificate for the key. If there is none, the error is about the certificate
+        // that issued none of the others.
         let meant = try own.count > 1 ? keychain.certificate(ofKeyNamed: name, among: own, on: now) : nil
         let leaf = meant ?? own.first { one in !own.contains { $0 != one && $0.isIssued(by: one) } } ?? own[0]
         if !allowExpired,
@@ -51,7 +51,7 @@ struct IdentityInstallCommand: ParsableCommand {
         }
         guard !global.dryRun else {
             try keychain.requireInstallable(name, certificate: leaf, fileName: cert.name)
-            // Whoever renews the version that bears the name now will renew this one.
+            // The new certificate inherits the renewal policy of the current version.
             let policy = try keychain.find(.identity(label: name)).first?.renewalPolicy
             return try output.emit(
                 Self.document(
@@ -62,7 +62,7 @@ struct IdentityInstallCommand: ParsableCommand {
         let made = try keychain.installIdentity(
             name, certificate: leaf, chain: own.filter { $0 != leaf } + above, fileName: cert.name)
         let shown = Visible.text(name)
-        // Complete is what others find complete, and they do not have the files.
+        // Only stored certificates count, because other programs do not have the files.
         let chain = try keychain.chain(of: leaf)
         let root = made.chain.isComplete && !chain.isComplete ? made.chain.certificates.last : nil
         let trust = try keychain.trustLeftBehind(by: made)
@@ -90,7 +90,9 @@ struct IdentityInstallCommand: ParsableCommand {
             Self.document(document, leavesRootOut: root != nil), sentence: lines.joined(separator: "\n"))
     }
 
-    /// - Parameter leavesRootOut: `nil` where nobody knows it before.
+    /// Adds the member that reports a root that was not stored.
+    ///
+    /// - Parameter leavesRootOut: `nil` if it is not known in advance.
     private static func document(_ document: Document, leavesRootOut: Bool?) -> Document {
         Document(
             members: document.members

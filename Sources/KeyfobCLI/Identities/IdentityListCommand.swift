@@ -4,7 +4,7 @@ import Keyfob
 import OpenSSL
 import PKCS11
 
-/// `keyfob identity ls`: which identities there are, and which need attention.
+/// `keyfob identity ls`: lists the identities and their states.
 struct IdentityListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "ls", "List the identities and how they stand.",
@@ -31,7 +31,7 @@ struct IdentityListCommand: ParsableCommand {
     }
 }
 
-/// `keyfob identity show`: one identity in full.
+/// `keyfob identity show`: shows one identity in full.
 struct IdentityShowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "show", "Show an identity in full.",

@@ -3,7 +3,7 @@ import Foundation
 import Keyfob
 import KeyfobPrimitives
 
-/// `keyfob identity rm`: destroys a key together with its certificate.
+/// `keyfob identity rm`: destroys a key and its certificate.
 struct IdentityRemoveCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "rm", "Destroy a key together with its certificate.",
@@ -42,7 +42,7 @@ struct IdentityRemoveCommand: ParsableCommand {
             return try removal.tellOfDryRun(
                 label: label, remark: Visible.text(loss + remark), further: remainder.members)
         }
-        // Certificate and key are items of their own: with one pair of them others are gone.
+        // Certificate and key are separate items. Removing one pair removes the other pairs of this identity too.
         try removal.perform(
             found, of: name, label: label, remark: Visible.text(remark), further: remainder.members
         ) { try keychain.deleteUnrenamed($0) }
@@ -50,31 +50,31 @@ struct IdentityRemoveCommand: ParsableCommand {
 }
 
 extension Keychain {
-    /// What others lose with identities of authorities, with a blank before it: who removes one may not know that it is
-    /// trusted, or that what it issued is in use.
+    /// The consequences of removing authorities, with a leading space: the user may not know that they are trusted or
+    /// have issued certificates in use.
     fileprivate func loss(of items: [Identity]) -> String {
         do { try requireUnneeded(items) } catch let error as KeychainError where error.code == .refused {
             return " " + error.message
         } catch {
-            // What is wrong besides keeps nobody from removing it, or is said by the removal.
+            // Other errors do not prevent the removal, or the removal reports them.
         }
         return ""
     }
 }
 
-/// What is left of an identity after its removal.
+/// What remains of an identity after its removal.
 private struct IdentityRemainder {
-    /// What the certificates are called that have the key, which therefore stays.
+    /// The labels of other certificates with the same key, which therefore stays.
     private(set) var sharers: [String] = []
-    /// What its older versions are called, whichever key they have.
+    /// The labels of the older versions, whether or not they have the same key.
     private(set) var versions: [String] = []
-    /// What `keyfob identity retire` is told for those.
+    /// The arguments of `keyfob identity retire` for the older versions.
     private var retirements: [String] = []
 
-    /// Whether the key outlives the removal.
+    /// Whether the key remains after the removal.
     var keepsKey: Bool { !sharers.isEmpty }
 
-    /// The members of the removal's document.
+    /// The members of the document about the removal.
     var members: [Value.Member] {
         [
             .init("key_kept", .boolean(keepsKey)), .init("key_kept_for", .array(sharers.map { .string($0) })),
@@ -82,14 +82,16 @@ private struct IdentityRemainder {
         ]
     }
 
-    /// Nothing is left.
+    /// Nothing remains.
     init() {}
 
-    /// - Parameter items: All items of the identity that are removed.
-    /// - Throws: `KeychainError` where the keychain cannot be read.
+    /// Determines what remains.
+    ///
+    /// - Parameter items: All items of the identity that will be removed.
+    /// - Throws: `KeychainError` if the keychain cannot be read.
     init(of items: [Identity], in keychain: Keychain) throws {
         let (hashes, labels) = (Set(items.compactMap(\.key.publicKeyHash)), items.map { $0.label ?? "" })
-        // One certificate may be several items, of which those of another name stay.
+        // One certificate may be stored as several items; items with another name stay.
         func isRemoved(_ der: Data, _ label: String?) -> Bool {
             items.contains { $0.der == der } && labels.contains { $0.isIdentical(to: label ?? "") }
         }
@@ -100,14 +102,14 @@ private struct IdentityRemainder {
         }.map { $0.label ?? "" }.filter { seen.insert($0).inserted }
         guard let first = items.first, first.nameOfVersion == nil, let label = first.label else { return }
         seen = []
-        // A certificate of somebody else's that cannot be read keeps nobody from removing this one.
+        // An unreadable certificate in another access group must not prevent the removal.
         let older = ((try? keychain.versions(of: first)) ?? [])
             .filter { $0.nameOfVersion != nil && !isRemoved($0.der, $0.label) }
         versions = older.compactMap(\.label).filter { seen.insert($0).inserted }
         retirements = try keychain.retirementWords(for: older, of: label, besides: items)
     }
 
-    /// What a person is told besides, with a blank before it; nothing where all of it goes.
+    /// A note about what remains, with a leading space; empty if nothing remains.
     func remark(in keychain: Keychain) -> String {
         func list(_ names: [String]) -> String { names.map { "\"\($0)\"" }.joined(separator: ", ") }
         var remark = keepsKey ? " Its key stays: \(list(sharers)) \(sharers.count == 1 ? "has" : "have") it" : ""

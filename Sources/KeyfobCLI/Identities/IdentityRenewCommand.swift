@@ -3,7 +3,7 @@ import Foundation
 import Keyfob
 import OpenSSL
 
-/// `keyfob identity renew`: the next certificate under the same name.
+/// `keyfob identity renew`: gets the next certificate under the same name.
 struct IdentityRenewCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "renew", "Get the next certificate of an identity.",
@@ -71,7 +71,7 @@ struct IdentityRenewCommand: ParsableCommand {
         let identities = try name.map { [try $0.identity(in: keychain)] } ?? Self.renewable(in: keychain)
         var documents: [Value] = []
         var failures: [KeychainError] = []
-        // Those whose certificate is a new one now, and those whose command is still to be run from before.
+        // Identities that were renewed now, and identities renewed before whose command still has to run.
         var (renewed, waiting): ([String], [String]) = ([], [])
         let pending = PendingHooks(keychain)
         var interruption: KeychainError?
@@ -83,16 +83,16 @@ struct IdentityRenewCommand: ParsableCommand {
                 switch outcome {
                 case .renewed: renewed.append(label)
                 case .unchanged:
-                    // While another process orders a certificate, the record is of that.
+                    // While another process orders a certificate, the pending record belongs to that process.
                     if exec != nil, try pending.contains(label), !keychain.isOrdering(label) { waiting.append(label) }
                 case .leftToAnother: break
                 }
             } catch let error as KeychainError where all && error.code == .cancelled {
-                // What was renewed before is told of; the command after it is left to the next renew.
+                // Earlier renewals are reported. Their command is left to the next renew.
                 interruption = error
                 break
             } catch where all {
-                // One issuer that is away must not keep the others from being renewed.
+                // One unavailable issuer must not prevent the other renewals.
                 failures.append(Self.error(error, of: label))
                 report(failures.last, output)
             }
@@ -122,7 +122,7 @@ struct IdentityRenewCommand: ParsableCommand {
         try throwFailure(failures, of: identities.count, hookFailure, output)
     }
 
-    /// The error of a command after the renewal that ended with another status than 0, or was killed after `span`.
+    /// The error of the command after the renewal, if it failed or was killed after `span`.
     private static func failure(of exec: String, _ status: Int32?, after span: String) -> KeychainError? {
         guard status != 0 else { return nil }
         let what = "the certificate was renewed, but the command after it "
@@ -136,29 +136,30 @@ struct IdentityRenewCommand: ParsableCommand {
             .failed, what + "ended with status \(status).", hint: hint, details: ["status": String(status)])
     }
 
-    /// The identities whose issuer is known, each before those that it issues: a certificate ends no later than its
-    /// authority's, and is not issued at all by one that has expired.
+    /// Returns the identities with a known issuer, authorities before the identities that they issue.
+    ///
+    /// A certificate does not outlive its authority's certificate, and an expired authority issues nothing.
     private static func renewable(in keychain: Keychain) throws -> [Identity] {
-        // One that several access groups see is several items, and one certificate.
+        // An identity that several access groups can access is several items but one certificate.
         var seen: Set<Data> = []
         let identities = try keychain.find(.identities.ordered(by: .label)).filter {
             $0.nameOfVersion == nil && $0.renewalPolicy != nil && seen.insert($0.der).inserted
         }
         var authorities: [Data: Data] = [:]
-        // By their names: many identities have the same one, and each search looks at all of the keychain.
+        // Cached by name: many identities have the same authority, and each search reads the whole keychain.
         var known: [String: Data?] = [:]
         for identity in identities {
             guard case .authority(let name, let other) = identity.renewalPolicy?.issuer,
                 other == nil || other == keychain.name
             else { continue }
-            // One that cannot be found fails at its own turn.
+            // An authority that cannot be found is reported when its identity is renewed.
             let authority = known[name] ?? (try? ItemName(name).identity(in: keychain).der)
             known[name] = .some(authority)
             authorities[identity.der] = authority
         }
         func depth(_ identity: Identity) -> Int {
             var (depth, current) = (0, identity.der)
-            // Two that issue each other come to no end.
+            // Limited, because two authorities can issue each other.
             while depth < identities.count, let next = authorities[current] { (depth, current) = (depth + 1, next) }
             return depth
         }
@@ -166,9 +167,10 @@ struct IdentityRenewCommand: ParsableCommand {
         return identities.indices.sorted { (depths[$0], $0) < (depths[$1], $1) }.map { identities[$0] }
     }
 
-    /// Runs the command after the renewal of these identities, and remembers them until it has ended well.
+    /// Runs the command after the renewal of these identities. If it fails, records them so that the next renew runs it
+    /// again.
     ///
-    /// - Returns: Its status, `nil` where it was killed, and its error where it did not end well.
+    /// - Returns: The exit status, or `nil` if the command was killed; and the error if it did not succeed.
     private func run(
         _ exec: String, after names: [String], _ keychain: Keychain, _ output: Output, _ pending: PendingHooks
     ) throws -> (Int32?, KeychainError?) {
@@ -182,19 +184,20 @@ struct IdentityRenewCommand: ParsableCommand {
         let failure = Self.failure(of: exec, status, after: span)
         for name in names {
             if failure != nil {
-                // Another process whose command ended well meanwhile may have removed it.
+                // Another process may have removed the record, because its own command succeeded.
                 try pending.add(name)
             } else if !keychain.isOrdering(name) {
-                // Where somebody renews it by now the record is theirs.
+                // While another process renews the identity, the record belongs to that process.
                 try pending.remove(name)
             }
         }
         return (status, failure)
     }
 
-    /// Ends the command with an error where something failed, without a word that was printed before.
+    /// Throws an error if something failed, without repeating what was printed before.
     ///
-    /// - Parameter total: How many identities it was about.
+    /// - Parameter total: The number of identities that were processed.
+    /// - Throws: `KeychainError`.
     private func throwFailure(
         _ failures: [KeychainError], of total: Int, _ hookFailure: KeychainError?, _ output: Output
     ) throws {
@@ -208,13 +211,13 @@ struct IdentityRenewCommand: ParsableCommand {
             details: ["failed": String(failures.count), "identities": String(total)])
     }
 
-    /// Tells of a failure at once; in JSON it stands in the document, and standard error has one error.
+    /// Prints an error at once. With JSON, the document contains it, because standard error has only one error.
     private func report(_ error: KeychainError?, _ output: Output) {
         guard let error, output.format != .json else { return }
         StandardError.write(Failure(error).text(verbose: output.verbosity > 0))
     }
 
-    /// The error of one of several identities, with its name.
+    /// The error of one of several identities, with the name of the identity.
     private static func error(_ error: any Error, of name: String) -> KeychainError {
         let known = error as? KeychainError ?? KeychainError(.failed, String(describing: error), cause: error)
         return KeychainError(
@@ -222,21 +225,21 @@ struct IdentityRenewCommand: ParsableCommand {
             details: known.details.merging(["name": name]) { $1 }, cause: known.cause)
     }
 
-    /// The document about an identity that is as it was. Empty where nobody gets it: for each of many, all certificates
-    /// of the keychain are looked at.
+    /// The document about an unchanged identity. Empty unless it will be printed, because it reads all certificates of
+    /// the keychain.
     private func document(unchanged identity: Identity, _ keychain: Keychain, _ output: Output) throws -> Document {
         guard output.format.isMachineReadable else { return Document(members: []) }
         return try IdentityPhrases.document(identity, isChanged: false, keychain, isDryRun: global.dryRun)
     }
 
-    /// How much of its certificate's lifetime has passed, in whole percent.
+    /// The elapsed part of the certificate's lifetime, in whole percent.
     private static func percentUsed(of identity: Identity, on date: Date) throws -> Int {
         Int((try identity.lifetimeUsed(on: date) * 100).rounded(.down))
     }
 
     private static func isDue(_ percent: Int) -> Bool { Double(percent) >= RenewalPolicy.dueAfter * 100 }
 
-    /// What became of an identity.
+    /// The outcome of the renewal of one identity.
     private enum Outcome { case renewed, unchanged, leftToAnother }
 
     private func renew(
@@ -261,7 +264,7 @@ struct IdentityRenewCommand: ParsableCommand {
         try output.say(
             "\(label): \(max(0, percent))% of its lifetime used, renewing (issuer: "
                 + "\(Visible.text(description.description)), new key: \(renewsKey ? "yes" : "no"))")
-        // A new key of the same kind changes nothing: the one before it is there.
+        // Not needed for a new key of the same kind, because the token has such a key already.
         if renewsKey, key.isGiven, (key.kind == .ed25519) != (identity.key.keyType == .ed25519) {
             try mixedKeys.check(adding: [key.kind == .ed25519], to: keychain)
         }
@@ -271,7 +274,7 @@ struct IdentityRenewCommand: ParsableCommand {
         }
         let issuer = try description.resolved(for: keychain, global, issuance)
         let steps = RenewalSteps()
-        // Before the certificate is there: whoever is killed after that must be followed by somebody who knows.
+        // Recorded before the certificate is issued, so that a later renew runs the command if this process is killed.
         let isFirst = try exec != nil && !pending.contains(identity.label ?? "")
         if isFirst { try pending.add(identity.label ?? "") }
         let made: IdentityInstallation
@@ -283,15 +286,16 @@ struct IdentityRenewCommand: ParsableCommand {
             }
         } catch {
             let failure = error as? KeychainError
-            // Where nothing was renewed there is nothing to do after it; where that cannot be told, there may be. While
-            // another process is at it, the record may be that one's too.
-            // Whatever hides it, the first error is the one to report.
+            // The record is removed if the identity was not renewed. It stays if that cannot be determined, or while
+            // another process orders a certificate, to which it may belong.
+            //
+            // Errors of this check are ignored, so that the first error is reported.
             let current = try? keychain.only(.identity(label: identity.label ?? ""))
             if isFirst, current?.der == identity.der, !keychain.isOrdering(identity.label ?? "") {
                 try pending.remove(identity.label ?? "")
             }
-            // Of two timers one comes second, and has nothing to complain of; nor has who finds at its turn that
-            // somebody was there since the list was made. One that is due all the same is told.
+            // If another process has renewed the identity in the meantime, for example by a second timer, that is not
+            // an error. It is one if the identity is still due.
             guard !force, let failure, failure.code == .vaultBusy, let current, current.der != identity.der,
                 try !Self.isDue(Self.percentUsed(of: current, on: now))
             else { throw error }

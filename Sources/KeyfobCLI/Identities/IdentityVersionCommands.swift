@@ -3,7 +3,7 @@ import Foundation
 import Keyfob
 import OpenSSL
 
-/// `keyfob identity use`: which identity is used for a service, or which version of one is in use.
+/// `keyfob identity use`: prefers an identity for a service, or puts an older version back into use.
 struct IdentityUseCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "use", "Prefer an identity for a service, or put an older version back into use.",
@@ -105,7 +105,7 @@ struct IdentityRetireCommand: ParsableCommand {
         let keychain = try global.openKeychain()
         let now = Date()
         var versions = try named(in: keychain)
-        // One that several access groups see is several items, and one version.
+        // A version that several access groups can access is several items.
         var seen: Set<Data> = []
         versions = versions.filter { seen.insert($0.der).inserted }
         if expired { versions = try versions.filter { try $0.certificate().notAfter < now } }
@@ -127,8 +127,11 @@ struct IdentityRetireCommand: ParsableCommand {
                 : "\(verb) \(labels.map { Visible.text($0) }.joined(separator: ", ")).")
     }
 
-    /// The version that is named, or the older ones of the identity that is, which are its owner's: others may call
-    /// theirs the same.
+    /// Returns the named version, or the older versions of the named identity.
+    ///
+    /// Only versions of one owner are returned, because other owners may use the same name.
+    ///
+    /// - Throws: `KeychainError.ambiguous` if several owners have versions of that name and no current identity has it.
     private func named(in keychain: Keychain) throws -> [Identity] {
         if try keychain.find(.identity(label: name)).isEmpty {
             let orphans = try keychain.versions(of: name)

@@ -1,8 +1,8 @@
 import ArgumentParser
 
-/// Whether a command that reads PKCS#12 files reads old ones too.
+/// The options for commands that read PKCS#12 files with old algorithms.
 struct LegacyOptions: ParsableArguments {
-    /// Whether PKCS#12 files with RC2, RC4 or 3DES are read.
+    /// Whether PKCS#12 files with RC2, RC4, DES or 3DES are accepted.
     enum Legacy: String, EnumerableFlag {
         case allowLegacy, noLegacy
 

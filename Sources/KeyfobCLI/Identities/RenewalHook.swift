@@ -2,45 +2,46 @@ import Foundation
 import Keyfob
 import KeyfobPrimitives
 
-/// The command that is run after a renewal.
+/// The command that runs after a renewal.
 enum RenewalHook {
-    /// How long a command may take: one that hangs would keep a timer's next renewal from ever being begun.
+    /// The default limit for a command. Without a limit, a hanging command would block the timer's next renewals.
     private static let patience: Duration = .seconds(600)
 
-    /// How long a command may take with `--timeout`. That is for keychains and tokens first: who will not wait for
-    /// those has not asked for a command to be cut short.
+    /// The limit for a command, given `--timeout`. That option is mainly about keychains and tokens, so it can extend
+    /// the limit but not shorten it.
     static func limit(_ timeout: TimeSpan?) -> Duration { max(patience, timeout?.duration ?? .zero) }
 
-    /// Runs a command with `/bin/sh -c` and returns its exit status; `nil` where it took longer than `limit` and was
-    /// killed, with all that it started.
+    /// Runs a command with `/bin/sh -c` and returns its exit status; `nil` if it took longer than `limit` and was
+    /// killed with its children.
     ///
-    /// Its output goes to standard error, so that standard output stays ours. Variables that hold secrets, or say where
-    /// they are, are not passed on. What it makes has the modes that our caller's own files have: servers must be able
-    /// to read it. `keyfob` is this one, where PATH names no other.
+    /// Its output goes to standard error, because standard output belongs to Keyfob. Variables that contain secrets or
+    /// their locations are not passed on. Files that it creates get the caller's creation mask, because servers must be
+    /// able to read them. If PATH contains no `keyfob`, the command finds this executable.
     static func run(_ command: String, limit: Duration) throws(KeychainError) -> Int32? {
         let mask = CreationMask.callersText.map { "umask \($0); " } ?? ""
         return try ProgramRun.status(
             of: ["/bin/sh", "-c", mask + ownDirectory + command], output: STDERR_FILENO, by: .after(limit))
     }
 
-    /// What lets the shell find the command that it is told to call: cron and systemd look in no home directory.
+    /// Shell text that appends the directory of this executable to PATH, because cron and systemd do not search home
+    /// directories.
     private static var ownDirectory: String {
-        // What cannot be told is no reason to run nothing.
+        // If the path is unknown, the command runs without it.
         guard let program = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"),
             program.hasSuffix("/keyfob")
         else { return "" }
         let directory = String(program.dropLast("/keyfob".count))
-        // An empty element is the current directory, and nothing protects a colon.
+        // An empty element of PATH means the current directory, and a colon cannot be escaped.
         guard !directory.contains(":") else { return "" }
         return "PATH=${PATH:+$PATH:}\(ShellWord.quoted(directory.isEmpty ? "/" : directory)); export PATH; "
     }
 }
 
-/// The steps of an issuer, for the line that tells what was done.
+/// The steps of an issuer, for the line that reports what was done.
 final class RenewalSteps: Sendable {
     private let steps = Lock<[String]>([])
 
-    /// Takes note of a step.
+    /// Records a step.
     func add(_ step: String) { steps.withLock { $0.append(Visible.text(step)) } }
 
     /// All steps so far.

@@ -1,12 +1,15 @@
 import Keyfob
 
-/// What an identity is preferred for: a URL or its beginning, a host, `*.` and a domain for all hosts below it, or an
-/// e-mail address. What else a program calls a service by, such as the name of a wireless network, is found by exactly
-/// that text.
+/// A service that an identity is preferred for: a URL or its beginning, a host, `*.` and a domain for all hosts below
+/// it, or an e-mail address.
+///
+/// Other identifiers, such as the name of a wireless network, match only exactly.
 struct ServiceName {
     let text: String
 
-    /// - Throws: `UsageError` for what nobody can have meant.
+    /// Checks the argument.
+    ///
+    /// - Throws: `UsageError` for blank text and for control characters.
     init(_ argument: String) throws {
         let forms = "A service is a URL, the beginning of one, a host, or an e-mail address: "
             + "--service https://example.org/api, --service mail.example.org, --service '*.example.org'"
