@@ -3,7 +3,7 @@ import Foundation
 import Keyfob
 import OpenSSL
 
-/// A usage of certificates on the command line; only those that this version knows.
+/// A certificate usage on the command line, limited to the usages that this version supports.
 struct UsageName: ExpressibleByArgument {
     let usage: CertificateUsage
 
@@ -17,7 +17,7 @@ struct UsageName: ExpressibleByArgument {
         self.usage = usage
     }
 
-    /// What messages and completion scripts offer.
+    /// The values that messages and completion scripts offer.
     static var allValueStrings: [String] { CertificateUsage.known.map(\.rawValue) }
 
     static var defaultCompletionKind: CompletionKind { .list(allValueStrings) }
@@ -25,7 +25,7 @@ struct UsageName: ExpressibleByArgument {
     var defaultValueDescription: String { usage.rawValue }
 }
 
-/// The options that say whom a certificate is for, and for what.
+/// The options for the names and usages of a certificate.
 struct CertificateWishes: ParsableArguments {
     @Option(help: ArgumentHelp("The common name.", valueName: "name"))
     var cn: String?
@@ -68,7 +68,7 @@ struct CertificateWishes: ParsableArguments {
         for address in ip where GeneralName(ipAddress: address) == nil {
             throw ValidationError("\"\(Visible.text(address))\" is no IP address.")
         }
-        // A client looks for an address among the addresses alone.
+        // Clients match an address only against the address names of a certificate.
         for host in dns where GeneralName(ipAddress: host) != nil {
             throw ValidationError("\"\(Visible.text(host))\" is an address and no host name; give it with --ip.")
         }
@@ -79,14 +79,14 @@ struct CertificateWishes: ParsableArguments {
         }
     }
 
-    /// Whether anybody is named.
+    /// Whether no name is given.
     var isEmpty: Bool {
         cn == nil && subject == nil && dns.isEmpty && ip.isEmpty && email.isEmpty && uri.isEmpty && otherName.isEmpty
     }
 
-    /// The subject; empty where there is none.
+    /// The subject, or an empty name.
     ///
-    /// - Throws: `KeychainError` with code `invalidArgument` for a name that cannot be written.
+    /// - Throws: `KeychainError.invalidArgument` for a name that cannot be encoded.
     func name() throws -> DistinguishedName {
         do {
             if let subject { return try DistinguishedName(parsing: subject) }
@@ -98,9 +98,9 @@ struct CertificateWishes: ParsableArguments {
         }
     }
 
-    /// The extensions for a key of a kind.
+    /// The extensions for a key of the given algorithm.
     ///
-    /// - Throws: `KeychainError` with code `invalidArgument` for a name that cannot be written.
+    /// - Throws: `KeychainError.invalidArgument` for a name that cannot be encoded.
     func extensions(for key: KeyAlgorithm) throws -> CertificateExtensions {
         var names = dns.map { GeneralName.dns(Self.ascii($0)) } + ip.compactMap { GeneralName(ipAddress: $0) }
         names += email.map { .email(Self.asciiAddress($0)) } + uri.map { .uri($0) }
@@ -115,7 +115,7 @@ struct CertificateWishes: ParsableArguments {
             return extensions
         }
         let usages = usage.isEmpty ? [CertificateUsage.server] : usage.map(\.usage)
-        // Who connects looks at the alternative names of hosts only: a server without one serves nobody.
+        // Clients check only the alternative names, so a server's common name is added there.
         if dns.isEmpty, ip.isEmpty, usages.contains(.server),
             let host = try name().commonName.flatMap(GeneralName.init(host:))
         {
@@ -125,7 +125,7 @@ struct CertificateWishes: ParsableArguments {
         return .endEntity(names, purposes, key: key)
     }
 
-    /// A host as certificates have it; one that is all ASCII as it was given.
+    /// The host name in the ASCII form that certificates use. ASCII names are unchanged.
     private static func ascii(_ host: String) -> String {
         host.utf8.allSatisfy { $0 < 0x80 } ? host : Certificate.asciiName(ofHost: host)
     }
@@ -141,9 +141,9 @@ struct CertificateWishes: ParsableArguments {
     }
 }
 
-/// The options for a key that is made.
+/// The options for a new key.
 struct NewKeyOptions: ParsableArguments {
-    // The second name is that of the same choice at `keyfob key generate`.
+    // `--type` is the name of this option in `keyfob key generate`.
     @Option(
         name: [.customLong("key"), .customLong("type")], help: "The kind of key: rsa, ec (unless given) or ed25519.")
     var kind: Kind?
@@ -154,7 +154,7 @@ struct NewKeyOptions: ParsableArguments {
     @Option(help: "The curve of an EC key: p256 (unless given), p384 or p521.")
     var curve: KeyGenerateCommand.Curve?
 
-    /// A kind of key that has certificates.
+    /// The kinds of keys that certificates support.
     enum Kind: String, CaseIterable, ExpressibleByArgument { case rsa, ec, ed25519 }
 
     func validate() throws {
@@ -162,10 +162,10 @@ struct NewKeyOptions: ParsableArguments {
         if curve != nil, kind == .rsa || kind == .ed25519 { throw ValidationError("--curve is for --key ec.") }
     }
 
-    /// Whether a kind was named.
+    /// Whether a kind or a curve was given.
     var isGiven: Bool { kind != nil || curve != nil }
 
-    /// The kind of key.
+    /// The specification of the key.
     var specification: KeySpecification {
         switch (kind ?? .ec, curve ?? .p256) {
         case (.rsa, _): .rsa(bits: size ?? 3072)
@@ -176,7 +176,7 @@ struct NewKeyOptions: ParsableArguments {
         }
     }
 
-    /// The kind, as extensions take it.
+    /// The key algorithm, for choosing extensions.
     var algorithm: KeyAlgorithm {
         switch kind ?? .ec {
         case .rsa: .rsa(bits: size ?? 3072)

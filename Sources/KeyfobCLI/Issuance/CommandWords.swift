@@ -1,14 +1,14 @@
-/// The words of a command that is run without a shell.
+/// The words of a command that runs without a shell.
 enum CommandWords {
-    /// Splits at blanks, as a shell does (POSIX XCU 2.2): in '…' everything is literal, in "…" all but a backslash
-    /// before `"` and `\`, and elsewhere a backslash takes its meaning from the next character.
+    /// Splits at blanks, with the quoting rules of a shell (POSIX XCU 2.2).
     ///
-    /// Nothing else that a shell would do is done.
+    /// In '…' everything is literal. In "…" a backslash escapes only `"` and `\`. Elsewhere a backslash escapes the
+    /// next character. There are no expansions.
     ///
-    /// - Returns: `nil` where a quote or a backslash is left open.
+    /// - Returns: The words, or `nil` if a quote or a backslash is unterminated.
     static func split(_ text: String) -> [String]? {
         var words: [String] = []
-        // `nil` between words: '' is a word, too.
+        // `nil` between words, because '' is a word, too.
         var word: String?
         var quote: Unicode.Scalar?
         var rest = text.unicodeScalars[...]

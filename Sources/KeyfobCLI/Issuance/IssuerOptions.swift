@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Keyfob
 
-/// The options that say who issues a certificate.
+/// The options for the issuer of a certificate.
 struct IssuerOptions: ParsableArguments {
     @Flag(help: "The identity's own key signs the certificate.")
     var selfSigned = false
@@ -64,7 +64,7 @@ struct IssuerOptions: ParsableArguments {
     var lifetime: TimeSpan?
 
     func validate() throws {
-        // It is read late or not at all; programs that are started before must not have it either.
+        // The variable is read later or not at all; programs started before must not inherit it.
         EnvironmentVariable.withhold(namedBy: eabKeySource)
         if selfSigned, issuer != nil { throw ValidationError("--self-signed and --issuer exclude each other.") }
         let isACME = issuer?.hasPrefix("acme:") ?? false
@@ -90,7 +90,9 @@ struct IssuerOptions: ParsableArguments {
         }
     }
 
-    /// The issuer as it is written down; `nil` where none was named.
+    /// The issuer in the form that is stored with the identity; `nil` if none was given.
+    ///
+    /// - Throws: `UsageError` for a command that is empty or has an unterminated quote.
     func description() throws -> IssuerDescription? {
         if selfSigned { return .itself }
         guard let issuer else { return nil }
@@ -108,13 +110,13 @@ struct IssuerOptions: ParsableArguments {
         return .authority(issuer, keychain: issuerKeychain)
     }
 
-    /// The account elsewhere that a new account is bound to; `nil` where none was named. Reads its key.
+    /// Reads the key of the external account that a new ACME account is bound to; `nil` if none was given.
     ///
-    /// - Throws: `KeychainError` of the source; `invalidArgument` for a key that is none.
+    /// - Throws: `KeychainError` of the source; `invalidArgument` for an invalid key.
     func externalAccount(_ global: GlobalOptions) throws -> ACMEIssuer.ExternalAccount? {
         guard let eabKid, let eabKeySource else { return nil }
         let source = try PINSource(parsing: eabKeySource)
-        // Nobody types a key for nothing.
+        // A dry run does not ask for a key that it will not use.
         guard !global.dryRun || !source.isInteractive else { return nil }
         let key = try source.read(
             .externalAccount(eabKid), from: global.pinEnvironment(noInput: false))
@@ -136,15 +138,14 @@ struct IssuerOptions: ParsableArguments {
     /// The lifetime in seconds.
     var seconds: TimeInterval? { lifetime.map { Double($0.duration.components.seconds) } }
 
-    /// A renewal may be started from another directory.
+    /// Stored as an absolute path, because a renewal may run in another directory.
     private static func absolute(_ path: String) -> String { URL(fileURLWithPath: path).path }
 }
 
 extension IssuerDescription {
-    /// The issuer, ready to issue.
+    /// Returns the issuer, ready to issue.
     ///
-    /// - Throws: `KeychainError`; `itemNotFound` for an authority that is not there, and what opening its keychain
-    ///   throws.
+    /// - Throws: `KeychainError.itemNotFound` if the authority does not exist, and the errors of opening its keychain.
     func resolved(
         for keychain: Keychain, _ global: GlobalOptions, _ options: IssuerOptions
     ) throws -> any CertificateIssuer {
@@ -164,6 +165,6 @@ extension IssuerDescription {
 }
 
 extension String {
-    /// The rest behind a prefix, where it has it.
+    /// The part after a prefix, or `nil` if the string does not have it.
     func dropping(prefix: String) -> String? { hasPrefix(prefix) ? String(dropFirst(prefix.count)) : nil }
 }

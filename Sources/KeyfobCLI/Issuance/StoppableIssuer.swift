@@ -1,20 +1,21 @@
 import Keyfob
 
-/// An ACME server that is not asked any more when a signal comes: what answers its challenges is taken back, and then
-/// the command ends.
+/// An ACME issuer that stops at a signal, after it has removed its challenge responses.
 ///
-/// The file below the document root and the record in the name system would stay for ever otherwise.
+/// Otherwise the file below the document root or the DNS record would stay forever.
 struct StoppableIssuer: CertificateIssuer {
     private let issuer: ACMEIssuer
 
-    /// - Parameter issuer: One that looks at `Interruption.isRequested`.
+    /// Wraps an issuer.
+    ///
+    /// - Parameter issuer: An issuer that checks `Interruption.isRequested`.
     init(_ issuer: ACMEIssuer) { self.issuer = issuer }
 
     var issuerDescription: IssuerDescription { issuer.issuerDescription }
 
     func issue(_ order: CertificateOrder) throws -> IssuedCertificate {
-        // A program that a signal has ended fails in its own words, and a certificate that has come nevertheless is
-        // fetched by the next attempt.
+        // After a signal the result is discarded: an interrupted program fails with its own error. If a certificate was
+        // issued nevertheless, the next attempt fetches it.
         let result = Interruption.deferring { Result { try issuer.issue(order) } }
         guard !Interruption.isRequested else { throw KeychainError.stopped }
         return try result.get()
