@@ -2,7 +2,7 @@ import Keyfob
 import KeyfobPrimitives
 import PKCS11
 
-/// curl: a client that shows a certificate whose key is on the token.
+/// curl: a client with a certificate whose key is on the token.
 struct Curl: Program {
     static let name = "curl"
     static let summary = "a client, with mutual TLS"
@@ -34,7 +34,7 @@ struct Curl: Program {
                 """)
     }
 
-    /// A file's name as `--cert` reads it: what follows a colon would be a passphrase.
+    /// A file name as `--cert` takes it. The text after an unescaped colon would be a passphrase.
     private static func certificate(_ path: String) -> String {
         path.escaping("\\:")
     }

@@ -2,7 +2,7 @@ import Keyfob
 import OpenSSL
 import PKCS11
 
-/// GnuTLS: its tools, and programs built on it, take the URI in place of a file.
+/// GnuTLS: its tools and programs built on it accept the URI in place of a file.
 struct GnuTLS: Program {
     static let name = "gnutls"
     static let summary = "gnutls-cli, gnutls-serv and programs built on GnuTLS"
@@ -47,7 +47,7 @@ struct GnuTLS: Program {
         """
     }
 
-    /// For a certificate that is for clients alone.
+    /// The check for a certificate that is only for clients.
     private static func clientCheck(_ pin: String, _ options: String) -> String {
         """
         \(Handshake.mutualServer)

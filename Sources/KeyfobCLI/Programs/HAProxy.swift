@@ -1,12 +1,12 @@
 import Keyfob
 
-/// HAProxy: reads private keys from files only.
+/// HAProxy: reads private keys only from files.
 struct HAProxy: Program {
     static let name = "haproxy"
     static let summary = "a load balancer; cannot use tokens"
 
     static func recipe(for use: TokenUse) throws -> Recipe {
-        // Its `crt` and `key` are read as PEM; `ssl-engine`, where it was built in, cannot name a key.
+        // `crt` and `key` are read as PEM. `ssl-engine`, if it was built in, cannot name a key.
         throw KeychainError(
             .mechanismUnsupported,
             "haproxy reads private keys from PEM files only; through OpenSSL's engine it cannot name one on a token.",

@@ -1,7 +1,7 @@
 import Keyfob
 import PKCS11
 
-/// Apache's httpd: a server whose key is on the token; mod_ssl takes the URI in place of a file.
+/// Apache's httpd: a server whose key is on the token. mod_ssl accepts the URI in place of a file.
 struct HTTPD: Program {
     static let name = "httpd"
     static let summary = "Apache's web server"
@@ -9,7 +9,7 @@ struct HTTPD: Program {
     static let usage = CertificateUsage.server
     static let reload: String? = "systemctl reload apache2"
     static var workersUser: WorkersUser? { .ofHTTPD() }
-    /// Variables, and the patterns of `Include`.
+    /// Variables, and the wildcards of `Include`.
     static let unspeakable = ["${", "*", "?", "["]
 
     static func recipe(for use: TokenUse) throws -> Recipe {
@@ -20,7 +20,7 @@ struct HTTPD: Program {
             "SSLCertificateFile    \(TokenUse.doubleQuoted(use.path(chain)))",
             "SSLCertificateKeyFile \(TokenUse.doubleQuoted(use.uri.description))",
         ]
-        // A file of its own, written after the one that it names, as nginx has it.
+        // A file of its own, written after the file that it names, as for nginx.
         let own = Recipe.File(name: use.stem + ".httpd.conf", content: site.map { $0 + "\n" }.joined())
         let included = "Include \(TokenUse.doubleQuoted(use.path(own)))"
         return Recipe(
@@ -35,7 +35,7 @@ struct HTTPD: Program {
 
     /// Serves, restarts gracefully, and serves again with the new children.
     ///
-    /// Where root runs it, children are of the user that they have in the configuration of the machine's httpd.
+    /// If root runs the check, the children run as the user in the configuration of the machine's httpd.
     private static func check(_ site: [String], _ chain: String) -> String {
         """
         PATH=$PATH:/usr/sbin:/usr/local/sbin

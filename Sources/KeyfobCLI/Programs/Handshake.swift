@@ -1,11 +1,16 @@
-/// Pieces of the scripts by which `--check` proves a program.
+/// Parts of the scripts that `--check` runs.
 enum Handshake {
-    /// Functions of sh: `port` prints a free TCP port, `handshake PORT CHAIN` makes one TLS connection and fails
-    /// unless the server proved to hold the key of the first certificate in CHAIN, `await PORT CHAIN` tries for ten
-    /// seconds, `listening LOG` sets `$port` to that of the `openssl s_server` which writes LOG, `workers` lists the
-    /// children of the server, and `replaced WORKERS` waits for a child that is not among them.
+    /// Shell functions:
     ///
-    /// The leaf itself is the trust anchor: what is proved is the key, not the certificate's standing.
+    /// - `port` prints a free TCP port.
+    /// - `handshake PORT CHAIN` makes one TLS connection, and fails unless the server proves that it has the key of the
+    ///   first certificate in CHAIN.
+    /// - `await PORT CHAIN` repeats that for ten seconds.
+    /// - `listening LOG` sets `$port` to the port of the `openssl s_server` that writes LOG.
+    /// - `workers` lists the children of the server.
+    /// - `replaced WORKERS` waits for a child that is not among them.
+    ///
+    /// The leaf itself is the trust anchor, because the check is about the key and not about trust.
     static let functions = """
         port() {
             python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])' 2>/dev/null ||
@@ -47,9 +52,9 @@ enum Handshake {
 
         """
 
-    /// A script for clients: starts `openssl s_server`, which asks for a certificate, on `$port`, and stops it.
+    /// A script for clients that starts `openssl s_server` on `$port`; the server requires a certificate.
     ///
-    /// The server's own key is made for the check and is in the directory of the check.
+    /// The server's key is generated for the check, in the directory of the check.
     static let mutualServer = """
         openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout peer.key -out peer.pem -days 2 \\
             -subj /CN=localhost -addext subjectAltName=DNS:localhost >peer.log 2>&1
@@ -60,7 +65,7 @@ enum Handshake {
 
         """
 
-    /// How a finished check words what it saw; the script prints the protocol of the last connection.
+    /// The end of a check: prints the protocol of the last connection.
     static let report = """
         sed -n 's/^ *Protocol *: *//p; s/^New, \\(TLSv[0-9.]*\\), Cipher is \\(.*\\)/\\1 \\2/p' handshake.log | head -n 1
 

@@ -1,7 +1,7 @@
 import Keyfob
 import OpenSSL
 
-/// Java: the token as a KeyStore, by the provider SunPKCS11.
+/// Java: the token as a KeyStore of the provider SunPKCS11.
 struct Java: Program {
     static let name = "java"
     static let summary = "KeyStore of type PKCS11 (SunPKCS11)"
@@ -9,7 +9,7 @@ struct Java: Program {
 
     static func recipe(for use: TokenUse) throws -> Recipe {
         try use.requireNoEdwardsKey("SunPKCS11")
-        // SunPKCS11 knows tokens by slot alone. Its configuration quotes values with spaces.
+        // SunPKCS11 identifies tokens only by slot. In its configuration, values with spaces must be quoted.
         let configuration = Recipe.File(
             name: use.stem + ".java.cfg",
             content: "name = keyfob\nlibrary = \(TokenUse.doubleQuoted(use.module))\nslot = \(use.slotID)\n")
@@ -35,12 +35,12 @@ struct Java: Program {
             check: check(use, configuration.name, options(configuration.name), pin))
     }
 
-    /// The label as SunPKCS11 reads it: each byte of its UTF-8 for a letter.
+    /// The label as SunPKCS11 reads it: each byte of the UTF-8 is one character.
     private static func alias(_ label: String) -> String {
         String(String.UnicodeScalarView(label.utf8.map { Unicode.Scalar($0) }))
     }
 
-    /// SunPKCS11 shows a key once, under any one of its certificates.
+    /// SunPKCS11 shows a key once, under an arbitrary one of its certificates.
     private static func versionNotes(_ use: TokenUse) -> [String] {
         guard let older = use.olderCertificates.first else { return [] }
         let label = Visible.text(ShellWord.quoted(use.label))
@@ -62,7 +62,7 @@ struct Java: Program {
         return ["SunPKCS11 takes each byte of the label for a letter; in code it is \"\(text)\""]
     }
 
-    /// Lists the identity under its label, and signs with it: `jarsigner` verifies what it made.
+    /// Lists the identity under its label, and signs a request with its key; openssl verifies the request.
     private static func check(
         _ use: TokenUse, _ configuration: String, _ options: String, _ pin: String
     ) -> String {

@@ -11,7 +11,7 @@ struct NSS: Program {
     static let usage = CertificateUsage.server
 
     static func recipe(for use: TokenUse) throws -> Recipe {
-        // Debian 12's NSS 3.87: SEC_ERROR_UNSUPPORTED_KEYALG, in its tools and in TLS.
+        // With an Ed25519 key, NSS 3.87 (Debian 12) fails with SEC_ERROR_UNSUPPORTED_KEYALG, in its tools and in TLS.
         try use.requireNoEdwardsKey("NSS")
         let pin = use.pinFile.map { " -f \(ShellWord.quoted($0))" } ?? ""
         let nickname = ShellWord.quoted(use.tokenLabel + ":" + use.label)
@@ -24,7 +24,7 @@ struct NSS: Program {
         }
         let chain = use.fullChain
         let keyID = (use.uri.id ?? []).hexadecimal
-        // selfserv refuses RSA keys of SoftHSM, those that other tools made too (NSS 3.87, SEC_ERROR_NO_MEMORY).
+        // selfserv fails with RSA keys of SoftHSM, also with keys made by other tools (NSS 3.87, SEC_ERROR_NO_MEMORY).
         var handshake = ""
         if case .ec = use.publicKey.algorithm {
             handshake = """

@@ -3,7 +3,7 @@ import Keyfob
 import KeyfobPrimitives
 import PKCS11
 
-/// nginx: a server whose key is on the token, by OpenSSL's engine.
+/// nginx: a server whose key is on the token, through OpenSSL's engine.
 struct Nginx: Program {
     static let name = "nginx"
     static let summary = "a web server"
@@ -11,7 +11,7 @@ struct Nginx: Program {
     static let usage = CertificateUsage.server
     static let reload: String? = "systemctl reload nginx"
     static var workersUser: WorkersUser? { .ofNginx() }
-    /// Variables, and the patterns of `include`.
+    /// Variables, and the wildcards of `include`.
     static let unspeakable = ["$", "*", "?", "["]
 
     static func recipe(for use: TokenUse) throws -> Recipe {
@@ -21,7 +21,7 @@ struct Nginx: Program {
         let openssl = Recipe.File(
             name: use.stem + ".openssl.cnf",
             content: OpenSSLEngine.configuration(engine: engine, module: use.module))
-        // nginx clears its environment before it starts workers; `env` keeps a variable.
+        // nginx clears the environment of its workers; `env` keeps a variable.
         let environment = use.environment + [("OPENSSL_CONF", use.path(openssl))]
         let service = Recipe.File(
             name: use.stem + ".service.conf",
@@ -33,14 +33,14 @@ struct Nginx: Program {
             "ssl_certificate_key \(key);",
             "ssl_protocols       TLSv1.2 TLSv1.3;",
         ]
-        // A file of its own, written after those that it names: a renewal with a new key makes another certificate and
-        // another key, and nginx finds both or neither, even where the power goes meanwhile and it starts anew.
+        // A file of its own, written after the files that it names. A renewal with a new key changes certificate and
+        // key together. nginx sees both or neither, even if it restarts after a power failure in between.
         let own = Recipe.File(name: use.stem + ".nginx.conf", content: site.map { $0 + "\n" }.joined())
         let included = "include \(TokenUse.doubleQuoted(use.path(own)));"
         let main = environment.map { "env \($0.name);" }
         return Recipe(
             title: "nginx reaches the token through OpenSSL's engine \(engine)",
-            // The last is for people's own configurations, and those that an older keyfob wrote.
+            // The last file is for configurations written by hand or by older versions of keyfob.
             files: [chain, openssl, service, own, use.fullChain], environment: environment,
             lines: ["# at the top of nginx.conf"] + main
                 + ["# in the server block; it names certificate and key, and the renewal writes it again", included],
@@ -53,14 +53,14 @@ struct Nginx: Program {
             check: check(main, [included], chain.name))
     }
 
-    /// An assignment as systemd reads it, which puts something else in the place of what follows a percent sign.
+    /// An assignment in systemd's syntax, in which a percent sign starts a specifier.
     private static func setting(_ text: String) -> String {
         TokenUse.doubleQuoted(text).escaping("%", with: "%")
     }
 
-    /// Serves, reloads as `nginx -s reload` does, and serves again with the new workers.
+    /// Serves, reloads with `nginx -s reload`, and serves again with the new workers.
     ///
-    /// Where root runs it, workers are of the user that they have in the configuration of the machine's nginx.
+    /// If root runs the check, the workers run as the user in the configuration of the machine's nginx.
     private static func check(_ main: [String], _ site: [String], _ chain: String) -> String {
         """
         PATH=$PATH:/usr/sbin:/usr/local/sbin

@@ -1,9 +1,9 @@
 import Glibc
 import Keyfob
 
-/// The engine through which OpenSSL before version 4 reaches PKCS#11 tokens: libp11's.
+/// libp11's engine, through which OpenSSL before version 4 uses PKCS#11 tokens.
 enum OpenSSLEngine {
-    /// Where it is installed; `nil` where it is not.
+    /// The path of the engine; `nil` if it is not installed.
     static var path: String? {
         let directories =
             (Environment.nonEmpty("OPENSSL_ENGINES").map { [$0] } ?? []) + [
@@ -15,9 +15,9 @@ enum OpenSSLEngine {
         return directories.map { $0 + "/pkcs11.so" }.first { unsafe access($0, R_OK) == 0 }
     }
 
-    /// Where it is installed, for a program that cannot do without.
+    /// The path of the engine, for a program that needs it.
     ///
-    /// - Throws: `KeychainError.moduleNotLoaded` where it is not.
+    /// - Throws: `KeychainError.moduleNotLoaded` if it is not installed.
     static func required(by program: String) throws -> String {
         guard let path else {
             throw KeychainError(
@@ -28,9 +28,9 @@ enum OpenSSLEngine {
         return path
     }
 
-    /// The error for a token with an Ed25519 key beside the one that is meant; `nil` where there is none.
+    /// The error for a token that has an Ed25519 key; `nil` if it has none.
     ///
-    /// libp11 gives up on the private keys of a token altogether at the first whose kind it does not know.
+    /// libp11 gives up on all private keys of a token at the first key of an unknown kind.
     static func obstacle(on use: TokenUse) -> KeychainError? {
         guard let first = use.edwardsKeys.first else { return nil }
         return KeychainError(
@@ -41,9 +41,9 @@ enum OpenSSLEngine {
             details: ["token": use.tokenLabel, "key": first])
     }
 
-    /// Says so after `--allow-mixed-keys` has put a key on a token on which programs now reach no key.
+    /// Prints a note if the token has an Ed25519 key and other private keys, so that the engine fails for all of them.
     ///
-    /// - Throws: `KeychainError` where token or vault cannot be read, and as `Output.say(_:)`.
+    /// - Throws: `KeychainError` if the token or the vault cannot be read, or standard output cannot be written.
     static func warn(of keychain: Keychain, _ output: Output) throws {
         guard path != nil else { return }
         let keys = try keychain.find(.keys.keyClass(.private))
@@ -58,9 +58,9 @@ enum OpenSSLEngine {
             """)
     }
 
-    /// A configuration of OpenSSL that loads the engine and initialises it at the start.
+    /// An OpenSSL configuration that loads and initialises the engine at startup.
     ///
-    /// For programs that load a key from an engine without initialising it first, as nginx does.
+    /// For programs that load a key from an engine without initialising it first, such as nginx.
     static func configuration(engine: String, module: String) -> String {
         """
         openssl_conf = openssl_init

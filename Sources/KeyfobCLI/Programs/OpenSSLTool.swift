@@ -2,7 +2,7 @@ import Keyfob
 import OpenSSL
 import PKCS11
 
-/// OpenSSL's own command, as client and as server.
+/// The `openssl` command, as client and as server.
 struct OpenSSLTool: Program {
     static let name = "openssl"
     static let summary = "s_client and s_server"
@@ -11,7 +11,7 @@ struct OpenSSLTool: Program {
     static func recipe(for use: TokenUse) throws -> Recipe {
         let engine = try OpenSSLEngine.required(by: name)
         let chain = use.fullChain
-        // OpenSSL takes only the first certificate of -cert; the others come from a file of their own.
+        // OpenSSL uses only the first certificate of -cert; the others need a separate file.
         let above = Recipe.File(
             name: use.stem + ".above.pem", content: use.chain.dropFirst().map(\.pem).joined())
         let hasAuthorities = use.chain.count > 1
@@ -51,8 +51,9 @@ struct OpenSSLTool: Program {
         """
     }
 
-    /// Shows the certificate to a server, and has it tell that it saw one: with TLS 1.3 a client has finished before
-    /// the server has looked at anything.
+    /// Connects to a server with the certificate, and checks that the server received it.
+    ///
+    /// With TLS 1.3 the client finishes the handshake before the server has checked the certificate.
     private static func clientCheck(_ options: String) -> String {
         """
         \(Handshake.mutualServer)

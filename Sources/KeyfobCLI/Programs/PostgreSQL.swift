@@ -3,7 +3,7 @@ import KeyfobPrimitives
 import OpenSSL
 import PKCS11
 
-/// PostgreSQL's client library, and with it psql and most drivers.
+/// PostgreSQL's client library, which psql and most drivers use.
 struct PostgreSQL: Program {
     static let name = "postgresql"
     static let summary = "clients by libpq; the server reads its key from a file only"
@@ -13,7 +13,7 @@ struct PostgreSQL: Program {
     static func recipe(for use: TokenUse) throws -> Recipe {
         let engine = try OpenSSLEngine.required(by: name)
         let chain = use.fullChain
-        // libpq: engine, colon, what the engine calls the key.
+        // The format of libpq: the engine's name, a colon, and the engine's key identifier.
         func connection(_ chain: String) -> String {
             "sslcert=\(conninfo(chain)) sslkey=\(conninfo("pkcs11:" + use.uri.description))"
         }
@@ -31,14 +31,14 @@ struct PostgreSQL: Program {
             check: check(connection(chain.name), chain.name, root: use.root))
     }
 
-    /// A value of a connection string (PostgreSQL's manual, "Keyword/Value Connection Strings").
+    /// A quoted value of a connection string (PostgreSQL's manual, "Keyword/Value Connection Strings").
     private static func conninfo(_ value: String) -> String {
         "'" + value.escaping("\\'") + "'"
     }
 
-    /// Starts a server of its own that wants a client certificate, and logs in with it.
+    /// Starts a temporary server that requires a client certificate, and logs in with the certificate.
     private static func check(_ connection: String, _ chain: String, root: Certificate?) -> String {
-        // The server has no partial chains: only a root can be its anchor.
+        // The server does not accept partial chains, so only a root can be the anchor.
         guard let root else {
             return "echo \"the check needs the root of the chain: keyfob cert import FILE\"; exit 77\n"
         }

@@ -2,33 +2,33 @@ import Glibc
 import Keyfob
 import OpenSSL
 
-/// A program that can use a private key on a token, and what it needs for that.
+/// A program that can use a private key on a token, and its requirements.
 ///
-/// `keyfob uri NAME --for PROGRAM` prints or writes the ``Recipe``; with `--check` it starts the program and proves
-/// it. To teach keyfob another program, write one type like the ones beside this and name it in `all`.
+/// `keyfob uri NAME --for PROGRAM` prints or writes the ``Recipe``. With `--check` it starts the program and checks
+/// that it uses the key. To support another program, add a type like the existing ones and list it in `Programs.all`.
 protocol Program: Sendable {
-    /// What `--for` calls it.
+    /// The name for `--for`.
     static var name: String { get }
-    /// What it is, for the list in an error.
+    /// A description for the list in an error.
     static var summary: String { get }
-    /// Whether it needs the key's certificate as well.
+    /// Whether the program also needs the certificate of the key.
     static var needsCertificate: Bool { get }
-    /// Whether it reaches the token through OpenSSL's engine.
+    /// Whether the program uses the token through OpenSSL's engine.
     static var usesEngine: Bool { get }
-    /// What the certificate must be for; `any` for programs that are clients and servers, or do not care.
+    /// The required usage of the certificate; `any` for programs that are client and server, or do not check it.
     static var usage: CertificateUsage { get }
-    /// The command that has a running server read its files anew; `nil` for programs that read them at every start.
+    /// The command that makes a running server reload its files; `nil` for programs that read them at every start.
     static var reload: String? { get }
 
-    /// The user as whom the workers run that root starts; `nil` for programs that keep the user who starts them.
+    /// The user of the workers if root starts the program; `nil` for programs that do not change the user.
     static var workersUser: WorkersUser? { get }
 
-    /// What the path of no file may hold: the program puts something else in its place, and knows no way around that.
+    /// Character sequences that paths must not contain, because the program expands them and they cannot be escaped.
     static var unspeakable: [String] { get }
 
-    /// How the program reaches the key.
+    /// Returns the configuration with which the program uses the key.
     ///
-    /// - Throws: `KeychainError`; `mechanismUnsupported` where this program, as it is installed here, cannot.
+    /// - Throws: `KeychainError`; `mechanismUnsupported` if the program, as installed here, cannot use the key.
     static func recipe(for use: TokenUse) throws -> Recipe
 }
 
@@ -40,9 +40,10 @@ extension Program {
     static var workersUser: WorkersUser? { nil }
     static var unspeakable: [String] { [] }
 
-    /// How a renewal reaches the files, which hold the certificate of the day on which they were written.
+    /// Explains how to update the files after a renewal, because they contain a copy of the certificate.
     ///
-    /// - Parameter keychain: The keychain's name where it is not the default one: no variable tells a hook.
+    /// - Parameter keychain: The name of the keychain, if it is not the default one. A hook gets no variable that names
+    ///   it.
     static func renewal(of label: String, in directory: String, keychain: String?) -> [String] {
         let option = keychain.map { " -k " + ShellWord.quoted($0) } ?? ""
         let options = " --for \(name) \(ShellWord.option("--write", directory))\(option)"
@@ -57,10 +58,10 @@ extension Program {
             + (reload == nil ? ["a renewal with --new-key changes the key's URI too: ask for it again after one"] : [])
     }
 
-    /// The error for a certificate that is not valid now, or not for what the program does with it; `nil` where it is
-    /// both.
+    /// The error for a certificate that is not valid now, or not for the usage of the program; `nil` for a suitable
+    /// one.
     static func unsuitability(of use: TokenUse) -> KeychainError? {
-        // Who needs none looks at none.
+        // Programs that do not need the certificate do not check it.
         if needsCertificate, let outdated = use.outdated { return outdated }
         guard let certificate = use.chain.first, let wanted = usage.extendedKeyUsage,
             !certificate.extendedKeyUsage.isEmpty,
@@ -74,7 +75,7 @@ extension Program {
     }
 }
 
-/// The programs that `--for` knows.
+/// The programs that `--for` supports.
 enum Programs {
     static let all: [any Program.Type] = [
         Curl.self, GnuTLS.self, HAProxy.self, HTTPD.self, Java.self, Nginx.self, NSS.self, OpenSSLTool.self,
@@ -84,7 +85,9 @@ enum Programs {
     /// The names, for completion and errors.
     static var names: [String] { all.map { $0.name } }
 
-    /// The program of a name. - Throws: `KeychainError.invalidArgument` for one that is not known.
+    /// Returns the program with the given name.
+    ///
+    /// - Throws: `KeychainError.invalidArgument` for an unknown name.
     static func named(_ name: String) throws -> any Program.Type {
         guard let program = all.first(where: { $0.name == name }) else {
             throw KeychainError(

@@ -3,20 +3,20 @@ import Glibc
 import Keyfob
 import KeyfobPrimitives
 
-/// Starts a program with what its recipe says, in a directory that is removed afterwards, and makes it use the key.
+/// Starts a program with its recipe in a temporary directory, and makes it use the key.
 struct ProgramCheck: ~Copyable {
-    /// The directory in which the program finds the recipe's files.
+    /// The directory with the recipe's files.
     let directory: String
 
-    /// Makes the directory.
+    /// Creates the directory.
     ///
     /// - Throws: `KeychainError.fileUnavailable`.
     init() throws {
         directory = try TemporaryDirectory.make(in: Self.place)
     }
 
-    /// Where files of any program can be: each has its own rules for quotes in its configuration, and names of sockets
-    /// have room for 107 bytes.
+    /// The parent directory. Its path must be short and plain, because programs have different quoting rules in their
+    /// configurations, and the path of a socket has at most 107 bytes.
     private static var place: String {
         guard let wanted = Environment.nonEmpty("TMPDIR"), wanted.utf8.count <= 80 else { return "/tmp" }
         let isPlain = wanted.unicodeScalars.allSatisfy { scalar in
@@ -29,35 +29,35 @@ struct ProgramCheck: ~Copyable {
     }
 
     deinit {
-        // Agents and servers that were told to end may still be removing their sockets, or writing a last file.
+        // Agents and servers that are ending may still remove their sockets or write a file.
         let deadline = Deadline.after(.seconds(2))
         while !removeDirectory() {
             guard !deadline.hasPassed else {
-                // Nothing secret is in it but keys that were made for the check; what stays is /tmp's to clean.
+                // The directory contains no secrets except keys made for the check.
                 return StandardError.write("keyfob: \(directory) could not be removed.\n")
             }
             usleep(20_000)
         }
     }
 
-    /// Removes the directory; false where something is left of it.
+    /// Removes the directory, and returns false if anything is left.
     private func removeDirectory() -> Bool {
-        // Why not does not matter: it is tried again.
+        // The error does not matter, because removal is retried.
         try? FileManager.default.removeItem(atPath: directory)
         return !FileManager.default.fileExists(atPath: directory)
     }
 
-    /// Runs the check and returns what the program showed, one line. Blocks until it has ended.
+    /// Runs the check and returns the last line of its output. Blocks until it has ended.
     ///
-    /// - Throws: `KeychainError`; `failed` with the program's own words where it did not use the key, `refused`
-    ///   where it cannot be started here, `timedOut`.
+    /// - Throws: `KeychainError.failed` with the program's output if it did not use the key; `refused` if it cannot be
+    ///   started here; `timedOut`.
     func run(_ recipe: Recipe, program: String, deadline: Deadline) throws -> String {
         try RecipeFiles.write(recipe.files, to: directory)
         let exports = recipe.environment.map { "export \($0.name)=\(ShellWord.quoted($0.value))\n" }.joined()
-        // Who is told to end does not come back to remove the directory.
+        // If this process is killed, the script removes the directory.
         let removal = "for attempt in 1 2 3 4 5; do rm -rf \(directory) && break; sleep 0.1; done"
         let end = "trap 'cd /; \(removal); exit 143' TERM\n"
-        // The program would be blamed for its absence.
+        // Otherwise a missing openssl would look like a failure of the program.
         let tool = "command -v openssl >/dev/null || { echo 'openssl cannot be started'; exit 77; }\n"
         let script = "cd \(ShellWord.quoted(directory))\nexec 2>&1\n" + end + exports
             + (recipe.checksByOpenSSL ? tool : "") + recipe.check

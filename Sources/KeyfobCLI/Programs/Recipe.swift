@@ -1,38 +1,38 @@
 import Keyfob
 
-/// What a program needs to use a key on a token: files, variables, lines of configuration, and a proof.
+/// The configuration with which a program uses a key on a token: files, variables, lines of configuration, and a check.
 struct Recipe {
-    /// A file beside the program's own configuration. None holds a secret.
+    /// A file for the program's configuration. It never contains a secret.
     struct File: Equatable {
-        /// Its name in the directory of `--write`.
+        /// The name in the directory of `--write`.
         let name: String
         let content: String
         var isExecutable = false
-        /// How the names of all its versions begin, for a file whose name tells its content; `nil` for one that keeps
+        /// The common prefix of all versions, for a file whose name depends on its content; `nil` for a file that keeps
         /// its name and is replaced.
         var series: String?
     }
 
-    /// How the program reaches the token, with versions.
+    /// How the program reaches the token, with version numbers where they matter.
     let title: String
-    /// Files that must be there, in the order in which they are written: one that names another comes after it.
+    /// The required files, in the order in which they are written: a file comes after the files that it names.
     var files: [File] = []
     /// Variables of the program's environment.
     var environment: [(name: String, value: String)] = []
-    /// Commands to type, or lines of the program's configuration.
+    /// Commands to run, or lines of the program's configuration.
     let lines: [String]
-    /// What one must know; printed as comments.
+    /// Notes for the user; printed as comments.
     var notes: [String] = []
-    /// A script for sh that starts the program with these files and makes it use the key, or fails.
+    /// A shell script that starts the program with these files and makes it use the key, or fails.
     ///
-    /// It runs in the directory of the files with `environment`, and stops what it started.
+    /// It runs in the directory of the files with `environment`, and stops the processes that it started.
     let check: String
-    /// Whether that script calls openssl, besides the program.
+    /// Whether the script also runs openssl.
     var checksByOpenSSL = true
 
-    /// All of it as text that a shell or a configuration takes, apart from `files`.
+    /// The recipe without `files`, as text for a shell or a configuration.
     ///
-    /// A note is one line: what stands on a further one would be no comment, and a name may come from anybody's file.
+    /// Each note is one line. A second line would not be a comment, and names in notes may come from untrusted files.
     var text: String {
         let exports = environment.map { "export \($0.name)=\(ShellWord.quoted($0.value))" }
         let comments = notes.map { "# " + Visible.text($0) }

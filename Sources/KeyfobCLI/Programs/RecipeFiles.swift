@@ -4,16 +4,16 @@ import Keyfob
 import KeyfobPrimitives
 import OpenSSL
 
-/// The files of a recipe on disk.
+/// Writes the files of a recipe.
 enum RecipeFiles {
-    /// Writes each file in one step, in this order; one that is there is replaced.
+    /// Writes the files in order, each atomically, and replaces existing ones.
     ///
-    /// Where a file names others by names that tell their content, that step is the only one that its readers notice:
-    /// whatever ends us when, it names what belongs to it. The versions that it named before go afterwards.
+    /// A file that names versioned files is written after them. Its replacement is therefore the only visible step, and
+    /// it always names files that belong together. The older versions are removed afterwards.
     ///
-    /// - Parameter timeout: `--timeout`, where it was given.
-    /// - Returns: Whether one of them has another content now.
-    /// - Throws: `KeychainError`, as `FileDestination.write(_:isPrivateKey:force:)`.
+    /// - Parameter timeout: The value of `--timeout`, if given.
+    /// - Returns: Whether the content of a file has changed.
+    /// - Throws: `KeychainError` if a file cannot be written.
     @discardableResult
     static func write(
         _ files: [Recipe.File], to directory: String, waiting timeout: TimeSpan? = nil
@@ -30,11 +30,11 @@ enum RecipeFiles {
 
     /// Removes the older versions of a file, except for the latest of them.
     ///
-    /// A program that runs has read its own. The latest stays for who is at it at this moment: a program that has just
-    /// read the configuration of before and is about to open what that names, or another process of ours that has
-    /// written its version and is about to name it.
+    /// A running program has already read its version. The latest one stays for a program that has just read the
+    /// previous configuration and is about to open the file, or for another Keyfob process that has written its version
+    /// and is about to name it.
     private static func removeVersions(before file: Recipe.File, in directory: String) {
-        // What cannot be listed or removed stays: it holds no secret.
+        // Files that cannot be listed or removed stay; they contain no secret.
         let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
         var others: [(path: String, written: (Int, Int))] = []
         for name in names where name != file.name && file.hasVersion(name) {
@@ -49,20 +49,20 @@ enum RecipeFiles {
 }
 
 extension Recipe.File {
-    /// How many digits of the content's digest are in the name of a version.
+    /// The number of digest digits in the name of a version.
     private static let digits = 16
-    /// What follows them.
+    /// The text after the digits.
     private static let ending = ".pem"
 
-    /// A file in PEM under a name that no other content has.
+    /// A PEM file whose name depends on its content.
     ///
-    /// - Parameter series: How the names of all its versions begin.
+    /// - Parameter series: The common prefix of all versions.
     init(series: String, content: String) {
         let digest = Digest.sha256(Data(content.utf8)).hexadecimal.prefix(Self.digits)
         self.init(name: "\(series)\(digest)\(Self.ending)", content: content, series: series)
     }
 
-    /// Whether a file of that name is a version of this one, and so was made here.
+    /// Whether a file of that name is a version of this one, and was therefore written by Keyfob.
     func hasVersion(_ name: String) -> Bool {
         guard let series, name.utf8.starts(with: series.utf8) else { return false }
         let rest = name.utf8.dropFirst(series.utf8.count)

@@ -3,12 +3,12 @@ import Keyfob
 import KeyfobPrimitives
 import OpenSSL
 
-/// OpenSSH: logging in with a key on the token, with and without the agent.
+/// OpenSSH: login with a key on the token, with and without the agent.
 struct SSH: Program {
     static let name = "ssh"
     static let summary = "OpenSSH's client and agent"
     static let needsCertificate = false
-    /// Variables of the environment.
+    /// Environment variables.
     static let unspeakable = ["${"]
 
     static func recipe(for use: TokenUse) throws -> Recipe {
@@ -19,7 +19,7 @@ struct SSH: Program {
         }
         try use.requireNoEdwardsKey("OpenSSH")
         let publicKey = Recipe.File(name: use.stem + ".pub", content: line + "\n")
-        // OpenSSH asks for the PIN; where a file holds it, a program of three lines answers.
+        // OpenSSH asks for the PIN. If the PIN is in a file, a small script answers.
         let askpass = use.pinFile.map {
             Recipe.File(
                 name: use.stem + ".askpass",
@@ -52,16 +52,16 @@ struct SSH: Program {
             checksByOpenSSL: false)
     }
 
-    /// A value as options and configuration have it (ssh_config(5)): one word.
+    /// A value for options and configuration files (ssh_config(5)), as one word.
     private static func value(_ text: String) -> String {
         let isPlain = text.utf8.allSatisfy { $0 > 0x20 && !"\"'\\#".utf8.contains($0) }
         return isPlain ? text : TokenUse.doubleQuoted(text)
     }
 
-    /// The same for a path in which a percent sign would begin a token.
+    /// A path as a value, in which a percent sign would start a token.
     private static func path(_ text: String) -> String { value(text.escaping("%", with: "%")) }
 
-    /// Logs in to a server of its own twice: by the client's option, then by the agent.
+    /// Logs in to a temporary server twice: with the client's option, then with the agent.
     private static func check(_ options: String, _ publicKey: String, _ module: String, hasPIN: Bool) -> String {
         guard hasPIN else { return "echo 'the PIN is not in a file, and the check cannot ask for it'; exit 77\n" }
         return """

@@ -4,37 +4,37 @@ import KeyfobPrimitives
 import OpenSSL
 import PKCS11
 
-/// A key on a token with all that other programs ask for.
+/// A key on a token, with the data that other programs need.
 struct TokenUse {
-    /// The item's name, as people know it.
+    /// The label of the item.
     let label: String
-    /// The private key's URI.
+    /// The URI of the private key.
     let uri: PKCS11URI
-    /// The PKCS#11 module's path.
+    /// The path of the PKCS#11 module.
     let module: String
-    /// The number of the token's slot, for programs that know tokens by nothing better.
+    /// The number of the token's slot, for programs that identify tokens only by slot.
     let slotID: UInt
     let tokenLabel: String
-    /// SoftHSM's configuration file, where the token is a SoftHSM token of Keyfob's own.
+    /// The path of SoftHSM's configuration file, for SoftHSM tokens that Keyfob made.
     let softHSMConfiguration: String?
-    /// The file that holds the PIN and nothing else; `nil` where a person or another source gives it.
+    /// The file that contains only the PIN; `nil` if the user or another source provides the PIN.
     let pinFile: String?
     let publicKey: PublicKey
-    /// The certificate and those above it without the root; empty for a key alone.
+    /// The certificate and its issuers without the root; empty for a key without a certificate.
     let chain: [Certificate]
-    /// The names of the token's Ed25519 private keys.
+    /// The labels of the token's Ed25519 private keys.
     var edwardsKeys: [String] = []
-    /// The names of older certificates of the key, which a renewal that kept it has left.
+    /// The labels of older certificates with the same key, left by renewals.
     var olderCertificates: [String] = []
     /// The error for a certificate that is not valid now.
     var outdated: KeychainError?
-    /// The root above it, where the keychain has it.
+    /// The root of the chain, if the keychain has it.
     let root: Certificate?
-    /// Where the recipe's files are, an absolute path.
+    /// The absolute path of the directory for the recipe's files.
     var directory: String
 
-    /// `label` as the beginning of a file's name; with a part of its digest where it is not that name itself, for two
-    /// identities must not share their files.
+    /// A prefix for file names, made from `label`. If the label cannot be used unchanged, part of its digest is added,
+    /// so that two identities never share files.
     var stem: String {
         let letters = label.map { $0.isASCII && ($0.isLetter || $0.isNumber || "-_.".contains($0)) ? String($0) : "_" }
             .joined()
@@ -44,16 +44,16 @@ struct TokenUse {
         return "_\(letters.prefix(Self.longestStem))-\(digest)"
     }
 
-    /// Names of files have at most 255 bytes, with what follows the stem.
+    /// File names have at most 255 bytes, including the suffix.
     private static let longestStem = 100
 
-    /// The certificate chain as servers send it, and its file.
+    /// The file with the certificate chain in the order that servers send.
     var fullChain: Recipe.File { .init(name: stem + ".fullchain.pem", content: chain.map(\.pem).joined()) }
 
-    /// The same for the configuration of a program, which names it beside the key: each chain has a file of its own, so
-    /// that the configuration of before names certificate and key of before until it is replaced.
+    /// The chain for a program whose configuration names it together with the key.
     ///
-    /// Not shared with another program, whose configuration may still name an older one.
+    /// Each chain has its own file, so that the old configuration names the old certificate and key until it is
+    /// replaced. Programs do not share files, because the configuration of another program may still name an older one.
     func fullChain(for program: String) -> Recipe.File {
         Recipe.File(series: "\(stem).\(program)-", content: fullChain.content)
     }
@@ -61,23 +61,23 @@ struct TokenUse {
     /// The path of a file of the recipe.
     func path(_ file: Recipe.File) -> String { directory + "/" + file.name }
 
-    /// The variables by which any program finds module and token.
+    /// The variables with which programs find the module and the token.
     var environment: [(name: String, value: String)] {
         (softHSMConfiguration.map { [("SOFTHSM2_CONF", $0)] } ?? []) + [("PKCS11_MODULE_PATH", module)]
     }
 
-    /// Whether the certificate may be used for a purpose: it names that, or none.
+    /// Whether the certificate may be used for a purpose: it names that purpose, or none.
     func isFor(_ purpose: ExtendedKeyUsage) -> Bool {
         let named = chain.first?.extendedKeyUsage ?? []
         return named.isEmpty || named.contains(purpose) || named.contains(.any)
     }
 
-    /// What to say where no file holds the PIN.
+    /// The notes for a PIN that is not in a file.
     var pinNotes: [String] {
         guard pinFile == nil else { return [] }
         let asked =
             "the PIN is not in a file: the program will ask for the token's PIN, not for the keychain's passphrase"
-        // Of a token of ours the PIN was made at random, and the passphrase seals it.
+        // The PIN of a token made by Keyfob is random and sealed by the passphrase.
         guard softHSMConfiguration != nil else { return [asked] }
         return [
             asked, "  nobody knows the PIN of a token that Keyfob made; a keychain whose PIN lies in a file:",
@@ -85,7 +85,7 @@ struct TokenUse {
         ]
     }
 
-    /// What to say of servers whose children sign, and run as another user than the one who starts them.
+    /// The notes for servers whose children use the key and run as another user than the server.
     func ownerNotes(_ user: String) -> [String] {
         [
             "\(user) must be able to read token and PIN file: run keyfob as that user,",
@@ -93,7 +93,7 @@ struct TokenUse {
         ]
     }
 
-    /// Refuses an Ed25519 key, for a program that knows none on tokens.
+    /// Refuses an Ed25519 key, for a program that does not support such keys on tokens.
     ///
     /// - Throws: `KeychainError.mechanismUnsupported`.
     func requireNoEdwardsKey(_ program: String) throws {
@@ -103,9 +103,9 @@ struct TokenUse {
             hint: "Make one that it takes: keyfob key generate NAME --type ec --curve p256")
     }
 
-    /// The PIN's file, for programs that cannot ask.
+    /// The PIN file, for programs that cannot ask.
     ///
-    /// - Throws: `KeychainError.pinRequired` where there is none.
+    /// - Throws: `KeychainError.pinRequired` if there is none.
     func requiredPINFile(_ program: String) throws -> String {
         guard let pinFile else {
             throw KeychainError(
@@ -115,7 +115,7 @@ struct TokenUse {
         return pinFile
     }
 
-    /// A string in double quotes, as nginx, httpd and OpenSSL's configuration files read it.
+    /// A string in double quotes, for the configuration files of nginx, httpd and OpenSSL.
     static func doubleQuoted(_ text: String) -> String {
         "\"" + text.escaping("\\\"") + "\""
     }

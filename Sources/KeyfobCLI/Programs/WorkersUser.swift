@@ -3,13 +3,13 @@ import Glibc
 import Keyfob
 import KeyfobPrimitives
 
-/// The user as whom a server's workers run when root starts it, by the server's own configuration.
+/// The user of a server's workers if root starts the server, from the server's own configuration.
 ///
-/// Root reads the configuration and the key's URI, and the workers sign: they must be able to read the token.
+/// Root reads the configuration and the URI of the key, but the workers sign, so they must be able to read the token.
 struct WorkersUser {
     let name: String
 
-    /// The user of nginx's workers: that of the directive `user`, else the one that nginx is built with.
+    /// The user of nginx's workers: the directive `user`, otherwise nginx's built-in default.
     static func ofNginx() -> WorkersUser {
         let name = value(
             of: #/^[ \t]*user[ \t]+([^ \t;]+)/#,
@@ -17,7 +17,7 @@ struct WorkersUser {
         return WorkersUser(name: name ?? "nobody")
     }
 
-    /// The user of httpd's children: that of the directive `User`, which on Debian is a variable of `envvars`.
+    /// The user of httpd's children: the directive `User`, which on Debian is a variable of `envvars`.
     static func ofHTTPD() -> WorkersUser {
         let name = value(
             of: #/^[ \t]*User[ \t]+([^ \t]+)/#,
@@ -27,10 +27,10 @@ struct WorkersUser {
         return WorkersUser(name: variable ?? "www-data")
     }
 
-    /// What the pattern captures in the first file of those that are there.
+    /// The pattern's first capture in the first readable file.
     private static func value(of pattern: Regex<(Substring, Substring)>, in paths: [String]) -> String? {
         for path in paths {
-            // One that is not there, or not readable, says nothing.
+            // Files that do not exist or cannot be read are skipped.
             guard let bytes = FileManager.default.contents(atPath: path) else { continue }
             for line in String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline) {
                 guard let match = line.firstMatch(of: pattern) else { continue }
@@ -41,13 +41,13 @@ struct WorkersUser {
         return nil
     }
 
-    /// Why the workers will not reach the token; `nil` where they will, or where that cannot be told.
+    /// The error if the workers cannot read the token; `nil` if they can, or if that is unknown.
     ///
-    /// It can be told where root asks, who starts the server, and for a token that Keyfob made.
+    /// It is known only if root runs this command, as for starting the server, and only for a token that Keyfob made.
     func obstacle(on use: TokenUse, program: String) -> KeychainError? {
         guard geteuid() == 0, let configuration = use.softHSMConfiguration else { return nil }
         let directory = URL(fileURLWithPath: configuration).deletingLastPathComponent().path
-        // Any other status says that it was not tried: setpriv(1) is not there, or there is no such user.
+        // Any other status means that the test did not run, because setpriv(1) or the user does not exist.
         let unreadable: Int32 = 42
         let script = """
             exec 2>/dev/null; cd /; group=$(id -g "$0") || exit 1
@@ -55,7 +55,7 @@ struct WorkersUser {
                 'test -r "$0" && test -r "$1/tokens" && test -x "$1/tokens" || exit \(unreadable)' "$1" "$2"
             """
         guard let null = OpenFile(path: "/dev/null", flags: O_RDWR),
-            // Where it cannot be tried there is nothing to say.
+            // If the test cannot run, there is no error to report.
             var child = try? ChildProcess(
                 ["/bin/sh", "-c", script, name, configuration, directory], input: null.descriptor,
                 output: null.descriptor, inOwnGroup: false),
