@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// What a new keychain is made of.
+/// The options for a new keychain.
 struct CreationOptions: ParsableArguments {
     @Flag(help: "Keep the token's PIN in a private file, so that nobody has to give a passphrase.")
     var unattended = false

@@ -2,7 +2,7 @@ import ArgumentParser
 import Keyfob
 import PKCS11
 
-/// `keyfob init`: the first run.
+/// `keyfob init`: creates the first keychain.
 struct InitCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "init", "Make the first keychain: its token, its wrapping key and its vault.",
@@ -32,12 +32,16 @@ struct InitCommand: ParsableCommand {
         do {
             try NewKeychain(name: name, options: creation, global: global, output: output, isFirstRun: true).make()
         } catch let error as KeychainError where error.code == .duplicateKeychain {
-            // Made by another process meanwhile, or a token of that name without its keychain.
+            // Another process has created the keychain in the meantime, or there is a token of that name without its
+            // keychain.
             guard try isThere(name, keychains, output) else { throw error }
         }
     }
 
-    /// Whether the keychain exists; says so after it was opened.
+    /// Whether the keychain exists. If so, checks that it opens and reports it.
+    ///
+    /// - Throws: `KeychainError.duplicateKeychain` if it is on another token than the wanted one; the errors of opening
+    ///   it.
     private func isThere(_ name: String, _ keychains: Keychains, _ output: Output) throws -> Bool {
         guard try keychains.listing().names.contains(name) else { return false }
         let keychain = try Keychain.open(name, options: global.keychainOptions())

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Keyfob
 
-/// `keyfob keychain check`: whether the vault is as Keyfob left it.
+/// `keyfob keychain check`: checks the integrity of the vault.
 struct KeychainCheck: ParsableCommand {
     static let configuration = CommandConfiguration(
         "check", "Check that no item of a keychain was damaged, put back, added or removed behind its back.",
@@ -72,7 +72,7 @@ struct KeychainCheck: ParsableCommand {
                 findings = try keychain.vaultFindings()
             }
         }
-        // Without the key that opens them nothing is learned of them.
+        // Without the wrapping key, no secret can be opened.
         if secrets, !findings.contains(where: { [.wrappingKeyAbsent, .wrappingKeyDamaged].contains($0.code) }) {
             findings += try Waiting.notice("every secret to be opened", isShown: global.showsProgress) {
                 try keychain.secretFindings()
@@ -82,13 +82,15 @@ struct KeychainCheck: ParsableCommand {
         guard findings.isEmpty else { throw ExitCode(ExitStatus.damaged.rawValue) }
     }
 
-    /// Asks once more: neither can be taken back.
+    /// Asks for confirmation, because neither operation can be undone.
     private func isWanted(_ question: String, _ findings: [VaultFinding]) throws -> Bool {
         guard !global.dryRun else { return false }
         return try global.yes || global.terminal.confirm(question, about: findings.map(\.description))
     }
 
-    /// Rows are removed from the record too, which has to be one.
+    /// Refuses to remove rows while the record of the vault is damaged, because the record must be updated too.
+    ///
+    /// - Throws: `KeychainError.vaultDamaged`.
     private func requireRecord(_ keychain: Keychain, _ findings: [VaultFinding]) throws {
         guard !global.dryRun, let record = findings.first(where: { $0.code == .recordDamaged }) else { return }
         throw KeychainError(
@@ -98,14 +100,14 @@ struct KeychainCheck: ParsableCommand {
             details: ["keychain": keychain.name])
     }
 
-    /// How many items and plans are damaged, in words.
+    /// The numbers of damaged items and plans, in words.
     private static func counted(_ damaged: [VaultFinding]) -> String {
         let items = damaged.count { $0.code == .itemDamaged }
         let counts = [(items, "damaged item"), (damaged.count - items, "damaged plan")]
         return counts.filter { $0.0 > 0 }.map { Phrases.counted($0.0, $0.1) }.joined(separator: " and ")
     }
 
-    /// What goes with damaged items and plans, as far as their rows tell.
+    /// Describes what is lost with damaged items and plans, as far as their rows show.
     private static func loss(_ damaged: [VaultFinding]) -> String {
         let plans = damaged.count { $0.code == .intentDamaged }
         let notes = damaged.count { $0.itemClass?.livesOnToken == true }
@@ -144,7 +146,7 @@ struct KeychainCheck: ParsableCommand {
                 "    Was token \"\(token)\" re-initialised or exchanged? Restore its backup: nothing else has the key.")
         }
         let command = "keyfob keychain check \(ShellWord.quoted(keychain.name))"
-        // What the token has lost no vault brings back.
+        // A backup of the vault does not restore objects of the token.
         let onToken: [VaultFinding.Code] = [.wrappingKeyAbsent, .wrappingKeyDamaged, .objectAbsent, .objectUnreadable]
         if findings.contains(where: { !onToken.contains($0.code) }) {
             lines.append("    " + KeychainError.restoring(vault: keychain.configuration.vault))
@@ -165,7 +167,7 @@ struct KeychainCheck: ParsableCommand {
 }
 
 extension VaultFinding {
-    /// The finding as documents have it.
+    /// The finding as a value of a document.
     fileprivate var value: Value {
         .object([
             .init("code", .string(code.rawValue)), .init("id", item.map { .string($0) } ?? .null),

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Keyfob
 
-/// `keyfob keychain create`: makes another keychain.
+/// `keyfob keychain create`: creates another keychain.
 struct KeychainCreate: ParsableCommand {
     static let configuration = CommandConfiguration(
         "create", "Make a keychain with a token of its own, or on a token that is there.",
@@ -26,7 +26,7 @@ struct KeychainCreate: ParsableCommand {
         let output = try global.output()
         try global.requireNoOther(than: name)
         do {
-            // Before a passphrase is asked for: nobody likes to type one in vain.
+            // Checked before asking for a passphrase that would not be used.
             if try Keychains().listing().names.contains(name) {
                 throw KeychainError(
                     .duplicateKeychain, "a keychain \"\(name)\" exists already.", hint: "Keep it quietly: --if-missing",

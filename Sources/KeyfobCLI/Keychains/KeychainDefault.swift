@@ -1,7 +1,7 @@
 import ArgumentParser
 import Keyfob
 
-/// `keyfob keychain default`: shows or sets the keychain that is used where none is named.
+/// `keyfob keychain default`: shows or sets the default keychain.
 struct KeychainDefault: ParsableCommand {
     static let configuration = CommandConfiguration(
         "default", "Show or set the keychain that is used where none is named.",
@@ -21,7 +21,7 @@ struct KeychainDefault: ParsableCommand {
         let keychains = Keychains()
         let current = try keychains.defaultName()
         guard let name else {
-            // Where nobody has chosen one, there may still be one that is used.
+            // Without a chosen default, there may still be a keychain that is used by default.
             let used = try current ?? keychains.configuration().name
             return try output.emit(Document(["keychain": .string(used), "changed": false]), text: used)
         }

@@ -59,14 +59,13 @@ struct KeychainList: ParsableCommand {
         }
     }
 
-    /// Which names the command line asks for; without an option every one.
+    /// Returns a filter for the names that the options select; without options it accepts all.
     ///
-    /// - Throws: `KeychainError`; `noSuchKeychain` where there is none of them; `UsageError` for two options that
-    ///   contradict.
+    /// - Throws: `KeychainError.noSuchKeychain` if no keychain matches; `UsageError` if the two options contradict.
     private func wanted(_ listing: Keychains.Listing, in keychains: Keychains) throws -> (String) -> Bool {
         if let keychain = global.keychain {
             if let token = global.token { try GlobalOptions.require(keychain, onToken: token) }
-            // Of one that is not there it says which there are.
+            // For a missing keychain, this throws an error that lists the existing ones.
             if !listing.names.contains(where: { $0.isIdentical(to: keychain) }) {
                 _ = try keychains.configuration(keychain)
             }
@@ -75,7 +74,7 @@ struct KeychainList: ParsableCommand {
         guard let token = global.token else { return { _ in true } }
         let uri = try TokenChoice.uri(token)
         let names = Set(listing.keychains.filter { GlobalOptions.isOn(uri, $0) }.map(\.name))
-        // Of none it says how to make one.
+        // If there is none, this throws an error that explains how to create one.
         if names.isEmpty { _ = try GlobalOptions.keychainName(onToken: token) }
         return { names.contains($0) }
     }

@@ -3,7 +3,7 @@ import Foundation
 import Keyfob
 import KeyfobPrimitives
 
-/// `keyfob keychain rm`: removes a keychain with all that is in it.
+/// `keyfob keychain rm`: removes a keychain and its content.
 struct KeychainRemove: ParsableCommand {
     static let configuration = CommandConfiguration(
         "rm", "Remove a keychain, its passwords, and the token if keyfob made it.",
@@ -94,15 +94,15 @@ struct KeychainRemove: ParsableCommand {
         try report(output, "Removed keychain \"\(name)\".\(stays)", isChanged: true)
     }
 
-    /// Whether the token has the key that seals the keychain; `nil` where nobody can tell who does not log in first,
-    /// which a removal is no reason for.
+    /// Whether the token has the wrapping key of the keychain; `nil` if that is unknown without a login, which a
+    /// removal does not require.
     private func hasWrappingKey(_ configuration: KeychainConfiguration, _ keychains: Keychains) -> Bool? {
         do {
             let keychain = try keychains.open(configuration, options: global.keychainOptions())
             guard keychain.isUnlocked else { return nil }
             return try keychain.missingWrappingKeys().isEmpty
         } catch {
-            // A keychain that cannot be read can be removed all the same.
+            // A keychain that cannot be read can still be removed.
             return nil
         }
     }

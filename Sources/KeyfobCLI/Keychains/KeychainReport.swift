@@ -3,17 +3,17 @@ import Keyfob
 import OpenSSL
 import PKCS11
 
-/// How a keychain stands: its token, whether it is open and for how long, and what is in it.
+/// The status of a keychain: its token, whether it is unlocked and until when, and its content.
 ///
-/// Making one asks nobody for anything. What cannot be found out is left out and its reason kept.
+/// Creating a report never asks for a PIN. Unavailable values are `nil`, and `problem` has the reason.
 struct KeychainReport {
     /// Whether secrets can be read.
     enum State: String {
-        /// An earlier `unlock` is in force.
+        /// Unlocked by an earlier `unlock`.
         case unlocked
-        /// The PIN comes from a source that asks nobody, or the token wants none.
+        /// The PIN comes from a source that does not ask, or the token needs no login.
         case unattended
-        /// A person must unlock it.
+        /// A person must unlock the keychain.
         case locked
     }
 
@@ -26,16 +26,16 @@ struct KeychainReport {
     private(set) var passwords: Int?
     private(set) var certificates: Int?
     private(set) var keys: Int?
-    /// What expires next of the certificates that are still valid.
+    /// The valid certificate that expires next.
     private(set) var nextExpiry: (name: String, date: Date)?
-    /// How many certificates have expired.
+    /// The number of expired certificates.
     private(set) var expired: Int?
-    /// The first thing that is wrong.
+    /// The first problem that was found.
     private(set) var problem: KeychainError?
 
-    /// Looks at a keychain. Blocks for loading its module and a few reads.
+    /// Reads the state of a keychain. Blocks while it loads the module and for a few reads.
     ///
-    /// - Parameter readsContents: whether items are counted where the keychain can be opened without asking.
+    /// - Parameter readsContents: Whether to count the items, if the keychain can be opened without asking.
     init(_ configuration: KeychainConfiguration, isDefault: Bool, options: Keychain.Options, readsContents: Bool) {
         self.configuration = configuration
         self.isDefault = isDefault
@@ -48,14 +48,14 @@ struct KeychainReport {
             if location != nil { state = .unlocked }
             let keychain: Keychain
             do { keychain = try keychains.open(configuration, options: options) } catch {
-                // It may be there all the same. What is wrong with it, too, is not the first thing.
+                // The token may be present nevertheless. Only the first error is reported.
                 token = try? keychains.tokenInfo(of: configuration, options: options)
                 throw error
             }
             if state == .locked, try !keychain.pinSource().source.isInteractive { state = .unattended }
             token = try keychain.tokenInfo()
             if isWithoutLogin {
-                // Whatever an earlier unlocking left makes no difference.
+                // Without a login, the state of an earlier unlock has no meaning.
                 (state, location, expiry) = (.unattended, nil, nil)
             }
             guard readsContents, state != .locked else { return }
@@ -63,14 +63,14 @@ struct KeychainReport {
             let certificateItems = try keychain.find(.certificates)
             certificates = certificateItems.count
             keys = try keychain.find(.keys.keyClass(.private)).count + keychain.find(.keys.keyClass(.symmetric)).count
-            // Nobody renews an older version: its place has been taken.
+            // Older versions are not renewed, so their expiry does not matter.
             let identities = try keychain.find(.identities).filter { $0.nameOfVersion == nil }.map(\.item)
             let terms = Self.terms(identities.isEmpty ? certificateItems.map(\.item) : identities)
-            // One that has expired hides no other: that will be missed when it is too late.
+            // Expired certificates must not hide the next one that expires.
             let now = Date()
             nextExpiry = terms.filter { $0.date >= now }.min { $0.date < $1.date }
             expired = terms.count { $0.date < now }
-            // Nobody who is logged in notices before a password is wanted.
+            // A login does not reveal that the wrapping key is missing; only reading a password would.
             if let finding = try keychain.missingWrappingKeys().first {
                 problem = KeychainError(.wrappingKeyMissing, finding.description + ".")
             }
@@ -81,11 +81,12 @@ struct KeychainReport {
         }
     }
 
-    /// Until when certificates are valid, each once: in several access groups it is several items.
+    /// Names and expiry dates of certificates. A certificate that is several items, in several access groups, counts
+    /// once.
     private static func terms(_ items: [Item]) -> [(name: String, date: Date)] {
         var known: Set<Data> = []
         return items.compactMap { item in
-            // What is no certificate does not expire; checks report it.
+            // Invalid certificates have no expiry; checks report them.
             guard let der = item.certificateDER, known.insert(der).inserted,
                 let certificate = try? Certificate(der: der)
             else { return nil }
@@ -93,13 +94,13 @@ struct KeychainReport {
         }
     }
 
-    /// The token's name, from the configuration.
+    /// The label of the token, from the configuration.
     var tokenLabel: String { configuration.tokenLabel }
 
-    /// Whether the token says that it lets everybody in.
+    /// Whether the token reports that it needs no login.
     private var isWithoutLogin: Bool { token.map { !$0.flags.contains(.loginRequired) } ?? false }
 
-    /// What protects what, in plain words.
+    /// Explains how the passwords are protected.
     var protection: [String] {
         var lines = ["Each password has its own key; a key on the token that cannot leave it wraps them."]
         if isWithoutLogin {
@@ -123,7 +124,7 @@ struct KeychainReport {
         return lines
     }
 
-    /// The members of a document.
+    /// The members for a document.
     var members: [Value.Member] {
         var members: [Value.Member] = [
             .init("keychain", .string(configuration.name)), .init("default", .boolean(isDefault)),
@@ -151,27 +152,28 @@ struct KeychainReport {
         return members
     }
 
-    /// What a document about the making of a keychain says of one that is there already.
+    /// The members for a document of `init` or `keychain create` if the keychain exists already.
     var creationMembers: [Value.Member] {
-        // Also while it is open: what needs no unlocking is neither.
+        // A keychain that needs no unlocking is neither locked nor unlocked, even while it is open.
         let needsUnlocking = configuration.pinSource == nil && state != .unattended
         return configuration.creationMembers(
             isDefault: isDefault, isTokenNew: false, wantsLogin: !isWithoutLogin,
             isUnlocked: needsUnlocking ? state == .unlocked : nil)
     }
 
-    /// What is wrong, for a document.
+    /// A problem as a value of a document.
     static func problem(_ error: KeychainError) -> Value {
         .object([.init("code", .string(error.code.rawValue)), .init("message", .string(error.message))])
     }
 
-    /// Whether somebody should do something about it now.
+    /// Whether the keychain needs attention: a problem, locked, or certificates that have expired or expire within 30
+    /// days.
     var wantsAttention: Bool {
         problem != nil || state == .locked || expired ?? 0 > 0
             || (nextExpiry.map { $0.date.timeIntervalSinceNow < 30 * 86_400 } ?? false)
     }
 
-    /// The lines for people.
+    /// The text for people.
     var text: String {
         var lines: [(String, String)] = [("keychain", configuration.name + (isDefault ? " (default)" : ""))]
         switch state {

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Keyfob
 
-/// `keyfob keychain show`: where a keychain is and how it is opened.
+/// `keyfob keychain show`: shows the settings of a keychain.
 struct KeychainShow: ParsableCommand {
     static let configuration = CommandConfiguration(
         "show", "Show where a keychain is and how it is opened.",

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Keyfob
 
-/// `keyfob lock`: ends what `unlock` began.
+/// `keyfob lock`: locks keychains that `unlock` has opened.
 struct LockCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "lock", "Lock a keychain, or all of them.",
@@ -30,7 +30,8 @@ struct LockCommand: ParsableCommand {
         let chosen = try listing?.keychains ?? [keychains.configuration(global.selectedKeychainName(argument: name))]
         let state = UnlockedState(directories: keychains.directories)
         if !global.dryRun { ScratchDirectory.sweep() }
-        // The state is removed without opening the vault: a damaged one must be lockable, too.
+        // Only the state is removed and the vault is not opened, so that a keychain with a damaged vault can be locked
+        // too.
         var locked: [String] = []
         var failures = listing?.damaged.map(\.error) ?? []
         for configuration in chosen {
@@ -42,7 +43,7 @@ struct LockCommand: ParsableCommand {
                 failures.append(error)
             }
         }
-        // All the others are locked by now; what is left is a failure, not an afterthought of a success.
+        // All other keychains are locked by now. A failure is the result of the command, even if some were locked.
         if let first = failures.first {
             throw KeychainError(
                 first.code,
@@ -53,8 +54,8 @@ struct LockCommand: ParsableCommand {
         let names = locked.map { "\"\($0)\"" }.joined(separator: ", ")
         let sentence =
             locked.isEmpty ? "Nothing was unlocked." : (global.dryRun ? "Would lock \(names)." : "Locked \(names).")
-        // What was unlocked by a PIN wants one. Only for who locked nothing is a module loaded, which may take its
-        // time.
+        // A keychain that was unlocked with a PIN needs a login, so the token is only checked if nothing was locked.
+        // Loading a module for the check may take long.
         let asks = locked.isEmpty && !all && !output.isQuiet
         let open = chosen.compactMap { configuration -> (name: String, sentence: String)? in
             if configuration.opensUnasked { return (configuration.name, configuration.opennessThoughLocked) }
@@ -68,10 +69,10 @@ struct LockCommand: ParsableCommand {
             ]), sentence: ([sentence] + open.map(\.sentence)).joined(separator: "\n"))
     }
 
-    /// Whether the keychain's token lets everybody in, so that locking locks nothing. A token of Keyfob's own does not.
+    /// Whether the token needs no login, so that locking has no effect. Tokens that Keyfob made always need one.
     private func isWithoutLogin(_ configuration: KeychainConfiguration, _ keychains: Keychains) -> Bool {
         guard configuration.module != .softHSM else { return false }
-        // What cannot be opened, for whatever reason, is not open; and to lock it was no failure.
+        // A keychain that cannot be opened is not open, and the error does not concern locking.
         return (try? keychains.open(configuration, options: global.keychainOptions()).wantsLogin()) == false
     }
 }

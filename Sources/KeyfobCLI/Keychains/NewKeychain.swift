@@ -3,29 +3,29 @@ import Keyfob
 import KeyfobPrimitives
 import PKCS11
 
-/// Makes a keychain for `init` and `keychain create`: asks, reports, and keeps the recovery code safe.
+/// Creates a keychain for `init` and `keychain create`: asks, reports, and saves the recovery code.
 struct NewKeychain {
     let name: String
     let options: CreationOptions
     let global: GlobalOptions
     let output: Output
-    /// Whether this is `init`, which makes the keychain that is used where none is named.
+    /// Whether the command is `init`, which creates the default keychain.
     var isFirstRun = false
 
-    /// Whether the keychain is to be the default one where there is none.
+    /// Whether the keychain becomes the default if there is none.
     ///
-    /// An unattended one is not unless it is called `login`. It is mostly made for a trial or a service, and passwords
-    /// that the user stores later must not go under a PIN that lies in a file.
+    /// An unattended keychain does not, unless it is called `login`. It is usually made for a trial or a service, and
+    /// passwords that the user stores later must not be protected only by a PIN in a file.
     private var makesDefault: Bool { name == Keychains.usualName || isFirstRun && !options.unattended }
 
-    /// Whether the keychain is the default one, or becomes it when it is made.
+    /// Whether the keychain is the default, or becomes it when it is created.
     private func isDefault(_ keychains: Keychains) throws -> Bool {
         try keychains.defaultName().map { $0 == name } ?? makesDefault
     }
 
-    /// Makes the keychain and prints what was made.
+    /// Creates the keychain and reports it.
     ///
-    /// - Throws: `KeychainError` and `UsageError`; nothing is left behind then.
+    /// - Throws: `KeychainError` and `UsageError`. If the creation fails, nothing of it remains.
     func make() throws {
         let keychains = Keychains()
         try check()
@@ -34,7 +34,7 @@ struct NewKeychain {
         let source = try global.explicitPINSource.map { try PINSource(parsing: $0) }
         let kept = source.flatMap(Self.lasting)
         if global.dryRun {
-            // Where code and PIN go that nobody has chosen a place for is known when they are there.
+            // Locations that the user did not choose are known only after the creation.
             let code = options.recoveryFile.map {
                 $0 == "-" ? $0 : URL(fileURLWithPath: $0).standardizedFileURL.path
             }
@@ -50,7 +50,7 @@ struct NewKeychain {
         }
         let passphrase = try newPassphrase(source)
         let file = try RecoveryFile(keychain: name, path: options.recoveryFile)
-        // An interrupt between the keychain and its code would lose the code for good.
+        // Signals are deferred, because an interruption between the keychain and its code would lose the code.
         let made = try Interruption.deferring { () throws -> Keychains.Creation in
             do {
                 let made = try keychains.create(
@@ -59,8 +59,8 @@ struct NewKeychain {
                 do {
                     if let code = made.recoveryCode { try file.write(code) }
                 } catch {
-                    // The first error is the one to report. Not in less time than it takes: a keychain must not stay
-                    // of which nobody has the code.
+                    // The first error is reported. The removal gets at least ten seconds, because a keychain whose
+                    // recovery code is lost must not remain.
                     _ = try? keychains.delete(name, timeout: max(global.patience, .seconds(10)))
                     throw error
                 }
@@ -74,8 +74,9 @@ struct NewKeychain {
         try report(made, keychains, recoveryFile: file, isUnlocked: isUnlocked)
     }
 
-    /// Leaves the new keychain unlocked, and says whether it is. It is made all the same where that cannot be: no error
-    /// may say otherwise.
+    /// Leaves the new keychain unlocked, and returns whether it is.
+    ///
+    /// A failure is only printed, because the keychain exists and an error would suggest otherwise.
     private func unlock(_ keychain: Keychain, with secret: SecretBytes) -> Bool {
         do {
             _ = try keychain.unlockForSession(with: secret)
@@ -92,7 +93,7 @@ struct NewKeychain {
     private var isOnExistingToken: Bool { global.tokenName != nil || options.module != nil }
 
     private func check() throws {
-        // Before it is printed, and before a passphrase is asked for.
+        // Checked before the name is printed, and before asking for a passphrase.
         try Keychains.validate(name, asToken: !isOnExistingToken)
         if options.recoveryFile == "-", output.format.isMachineReadable {
             throw UsageError(
@@ -105,7 +106,7 @@ struct NewKeychain {
                 hint: "--pin-source gives a passphrase that protects the PIN; --unattended does without one.")
         }
         if options.recoveryFile != nil, options.unattended || isOnExistingToken {
-            // Whoever names a file for the code relies on there being one.
+            // A user who names a file for the code relies on it.
             throw UsageError(
                 "there is a recovery code only where a passphrase seals the PIN of a new token; nothing was made.",
                 hint: "Leave --recovery-file out, or make a keychain with a passphrase: without --unattended, --token "
@@ -120,7 +121,7 @@ struct NewKeychain {
     // MARK: A token of its own
 
     private func describe(_ keychains: Keychains) throws {
-        // Of a second keychain that would not be true: there is the first one's.
+        // Only the first keychain is without a configured token.
         let start = try keychains.listing().names.isEmpty ? "No token configured; using" : "Using"
         try output.say("\(start) SoftHSM, a software token. Keys stay in files only you can read.")
         let tokens = HomePath.shown(keychains.directories.data.appendingPathComponent("tokens").path)
@@ -146,7 +147,7 @@ struct NewKeychain {
         return passphrase
     }
 
-    /// A source that will have the passphrase the next time, too, fit for the configuration.
+    /// The source in a form for the configuration; `nil` for a source that cannot be read again later.
     private static func lasting(_ source: PINSource) -> PINSource? {
         let text = source.description
         if text.hasPrefix("file:") {
@@ -194,7 +195,7 @@ struct NewKeychain {
         let made: Keychains.Creation
         do {
             var creation = try global.keychainOptions(allowsFinalTry: options.allowFinalTry)
-            // Also where it is not kept: a PIN that was refused once is not sent again from there.
+            // Set even if the source is not kept, so that a PIN from it that was refused once is not sent again.
             creation.pinSource = selection.source
             made = try keychains.create(
                 name, on: .existing(found.info.uri, found.location, pin: pin, pinSource: kept),
@@ -215,13 +216,13 @@ struct NewKeychain {
 
     // MARK: Reports
 
-    /// Says of a keychain that is there already that nothing was done, in a document that describes it as the one about
-    /// its making did.
+    /// Reports that the keychain exists already. The document has the members of the one about its creation.
     ///
     /// - Parameters:
-    ///   - isOpened: Whether it was opened; `nil` where nobody has tried to.
-    ///   - sentence: The same to people.
-    /// - Throws: `KeychainError` where the name of the default keychain or standard output is out of reach.
+    ///   - isOpened: Whether the keychain was opened; `nil` if that was not tried.
+    ///   - sentence: The sentence for people.
+    /// - Throws: `KeychainError` if the name of the default keychain cannot be read or standard output cannot be
+    ///   written.
     static func reportExisting(
         _ name: String, isOpened: Bool? = nil, sentence: String, global: GlobalOptions, _ output: Output
     ) throws {
@@ -231,7 +232,7 @@ struct NewKeychain {
         ]
         if let isOpened { members.append(.init("opened", .boolean(isOpened))) }
         let keychains = Keychains()
-        // Of one whose configuration is damaged no more than its name is known.
+        // If the configuration is damaged, only the name is known.
         if output.format.isMachineReadable, let configuration = try? keychains.configuration(name) {
             members += KeychainReport(
                 configuration, isDefault: try keychains.defaultName() == name, options: try global.keychainOptions(),
@@ -255,7 +256,9 @@ struct NewKeychain {
             sentence: "Would make keychain \"\(name)\" on token \"\(Visible.text(token))\".")
     }
 
-    /// - Parameter isUnlocked: `nil` where it needs no unlocking, because it has the source of its PIN.
+    /// Reports the new keychain.
+    ///
+    /// - Parameter isUnlocked: `nil` if it needs no unlocking, because it has the source of its PIN.
     private func report(
         _ made: Keychains.Creation, _ keychains: Keychains, recoveryFile: RecoveryFile?, isUnlocked: Bool?,
         wantsLogin: Bool = true
@@ -270,7 +273,7 @@ struct NewKeychain {
                 suite: made.suite, recoveryFile: recoveryFile?.path)
             return try output.emit(created(isChanged: true, further), sentence: "")
         }
-        // Where the code itself is printed nothing else is: it may be going to a file after all.
+        // If the code is printed, nothing else is, because the output may be redirected to a file.
         if recoveryFile?.path == "-" { return }
         try Output.afterChange {
             try tell(made, recoveryFile, isNew: isNew, isDefault: isDefault, wantsLogin: wantsLogin)
@@ -280,7 +283,7 @@ struct NewKeychain {
         }
     }
 
-    /// The document about a keychain that is made, or would be.
+    /// The document about a created keychain, or one that a dry run would create.
     private func created(isChanged: Bool, _ further: [Value.Member]) -> Document {
         Document(
             members: [
@@ -312,14 +315,14 @@ struct NewKeychain {
         try output.say("Next: keyfob set github.com/alice\(selector)")
     }
 
-    /// The key behind a wrap suite.
+    /// The type of the wrapping key of a suite.
     private static func keyName(suite: String) -> String {
         if suite.hasPrefix("RSA") { return "RSA" }
         return suite.hasPrefix("ECDH") ? "EC" : "AES-256"
     }
 }
 
-/// Paths as people write them.
+/// Paths in the form that users write.
 enum HomePath {
     /// The user's home directory.
     static var home: String { Environment.nonEmpty("HOME") ?? NSHomeDirectory() }

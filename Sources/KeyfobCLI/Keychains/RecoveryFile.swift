@@ -4,10 +4,9 @@ import Glibc
 import Keyfob
 import KeyfobPrimitives
 
-/// The file that a recovery code is put in: made before there is a code, so that no code is ever without a place. Or
-/// standard output.
+/// The file for a recovery code, or standard output. It is created before the code, so that a code can always be saved.
 struct RecoveryFile {
-    /// Its path; `-` for standard output.
+    /// The path; `-` for standard output.
     let path: String
     private let keychain: String
 
@@ -44,7 +43,7 @@ struct RecoveryFile {
             hint: "Give a file: --recovery-file FILE")
     }
 
-    /// Puts the code in the file, on its first line, where `--pin-source file:` finds it.
+    /// Writes the code to the first line of the file, where `--pin-source file:` reads it.
     ///
     /// - Throws: `KeychainError.fileUnavailable`.
     func write(_ code: RecoveryCode) throws {
@@ -63,7 +62,7 @@ struct RecoveryFile {
         try PrivateFile.write(text, to: URL(fileURLWithPath: path))
     }
 
-    /// Removes the file, after a keychain could not be made.
+    /// Removes the file after the creation of the keychain failed.
     func remove() {
         guard path != "-" else { return }
         unsafe unlink(path)

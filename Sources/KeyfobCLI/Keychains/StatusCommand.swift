@@ -1,7 +1,7 @@
 import ArgumentParser
 import Keyfob
 
-/// `keyfob status`: how the keychain stands.
+/// `keyfob status`: shows the status of the keychain.
 struct StatusCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "status", "Show what is unlocked, whether the token is there, and what expires next.",

@@ -3,22 +3,23 @@ import Keyfob
 import KeyfobPrimitives
 import PKCS11
 
-/// Finds the token that a user names, among the modules of the machine.
+/// Finds the token that a user names, in all modules of the machine.
 enum TokenChoice {
-    /// A token and how to get to it again.
+    /// A token, and where to find it again.
     struct Found {
         let info: TokenInfo
-        /// What the user wrote, which may hold a PIN source.
+        /// The URI that the user gave, which may contain a PIN source.
         let uri: PKCS11URI
         let location: KeychainConfiguration.ModuleLocation
     }
 
-    /// The one initialised token with this label or URI.
+    /// Finds the one initialised token with this label or URI.
     ///
-    /// Blocks for loading modules: the given one, else the URI's, else the environment's, else all that are registered.
+    /// Blocks while it loads modules: the given one, else the URI's, else the environment's, else all registered ones.
     ///
-    /// - Throws: `KeychainError`; `tokenAbsent` with what is there, `tokenAmbiguous`, `moduleNotLoaded`, `refused` for
-    ///   a token that was never initialised; `UsageError` for a malformed URI or a PIN in it.
+    /// - Throws: `KeychainError.tokenAbsent` with the present tokens; `tokenAmbiguous`; `moduleNotLoaded`; `refused`
+    ///   for a token that is not initialised or that Keyfob made. `UsageError` for an empty name, a malformed URI or a
+    ///   PIN in it.
     static func find(_ name: String?, module: String?, environmentModule: String?) throws -> Found {
         let uri = try self.uri(name)
         let named = module ?? uri.modulePath ?? uri.moduleName ?? environmentModule
@@ -35,7 +36,7 @@ enum TokenChoice {
                     }
                 }
             } catch {
-                // A module that fails, such as one without its device, is none that has the token.
+                // A failing module, for example without its device, is skipped if there are others.
                 guard candidates.count == 1 else { continue }
                 throw silent(loaded, error)
             }
@@ -71,18 +72,17 @@ enum TokenChoice {
         return token
     }
 
-    /// Whether a URI that a user wrote names the token of another, which is written in full; what it leaves out fits
-    /// anything.
+    /// Whether a URI that a user wrote matches a complete token URI. Missing attributes match any value.
     static func names(_ wanted: PKCS11URI, _ token: PKCS11URI) -> Bool {
         let parts: [KeyPath<PKCS11URI, String?>] = [\.token, \.manufacturer, \.model, \.serial]
         return wanted.unrecognizedAttributes.isEmpty
             && parts.allSatisfy { part in
-                // Byte by byte: Swift's == takes two spellings of an accented letter for one.
+                // Compares bytes, because Swift's == treats canonically equivalent strings as equal.
                 wanted[keyPath: part].map { $0.isIdentical(to: token[keyPath: part] ?? "") } ?? true
             }
     }
 
-    /// A label, or a URI that a user wrote.
+    /// Converts a label, or a URI that a user wrote.
     ///
     /// - Throws: `UsageError` for an empty label, a malformed URI, or a PIN in it.
     static func uri(_ name: String?) throws -> PKCS11URI {
@@ -102,14 +102,16 @@ enum TokenChoice {
         }
     }
 
-    /// The module that a token's URI names; `nil` for a label, and for what is no URI.
+    /// The module in a token's URI; `nil` for a label or an invalid URI.
     static func moduleName(in name: String) -> String? {
-        // Whoever looks for the token says what is wrong with its name.
+        // The search for the token reports invalid names.
         guard PKCS11URI.hasScheme(name), let uri = try? PKCS11URI(name) else { return nil }
         return uri.modulePath ?? uri.moduleName
     }
 
-    /// The slots of a module that somebody named. - Throws: `KeychainError` with code `moduleNotLoaded`.
+    /// Returns the slots of a module that the user named.
+    ///
+    /// - Throws: `KeychainError.moduleNotLoaded`.
     static func slots(of module: Module) throws -> [Slot] {
         do { return try module.slots() } catch { throw silent(module, error) }
     }
@@ -121,17 +123,17 @@ enum TokenChoice {
             hint: "Is what stands behind it plugged in, and its service running?", cause: error)
     }
 
-    /// Runs `body`, which asks modules, without what these print where nobody has named one: some greet, some complain
-    /// about cards that are not there, and a program that reads the error of a command would find theirs.
+    /// Runs `body`, which uses modules. Suppresses what they print, unless the user named a module.
+    ///
+    /// Some modules print greetings or complain about missing cards. Programs that read standard error would get these
+    /// lines.
     static func quietly<Result>(_ name: String?, _ body: () throws -> Result) rethrows -> Result {
         name == nil ? try StandardError.silenced(body) : try body()
     }
 
-    /// The module of a path or name, else all that p11-kit knows.
+    /// Returns the module with a path or name, else all modules that p11-kit knows. Blocks while they are loaded.
     ///
-    /// Blocks for loading them.
-    ///
-    /// - Throws: `KeychainError` with code `moduleNotLoaded`.
+    /// - Throws: `KeychainError.moduleNotLoaded`.
     static func modules(_ name: String?) throws -> [(Module, KeychainConfiguration.ModuleLocation)] {
         do {
             guard let name else {
@@ -152,7 +154,7 @@ enum TokenChoice {
             }
             return [(module, .registered(name))]
         } catch let error as PKCS11Error {
-            // The detail begins with the path, which a module that was named has in its name already.
+            // The detail starts with the path. If the module was named by its path, the message has it already.
             let detail = error.detail ?? error.returnValue.name
             let reason = name.flatMap { detail.hasPrefix($0 + ": ") ? String(detail.dropFirst($0.count + 2)) : nil }
             throw KeychainError(

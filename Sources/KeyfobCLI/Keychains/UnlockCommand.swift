@@ -3,7 +3,7 @@ import Foundation
 import Keyfob
 import KeyfobPrimitives
 
-/// `keyfob unlock`: opens a keychain for the commands that follow.
+/// `keyfob unlock`: unlocks a keychain for the following commands.
 struct UnlockCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "unlock", "Unlock a keychain for the commands that follow.",
@@ -113,7 +113,7 @@ extension UnlockedState.Location {
         }
     }
 
-    /// Where that is, for people.
+    /// A phrase for people.
     var phrase: String {
         switch self {
         case .kernelKeyring: "in the kernel's keyring"
