@@ -12,7 +12,7 @@ struct TokenCommand: ParsableCommand {
         subcommands: [TokenListCommand.self, TokenShowCommand.self, TokenMechanismsCommand.self])
 }
 
-/// `keyfob token ls`: which tokens there are.
+/// `keyfob token ls`: lists the tokens.
 struct TokenListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "ls", "List the tokens: Keyfob's own, and those of the modules that p11-kit knows.",
@@ -31,7 +31,7 @@ struct TokenListCommand: ParsableCommand {
 
     func run() throws {
         let output = try global.output()
-        // Keyfob's own come first; the numbers of slots, by which modules list them, say nothing to anybody.
+        // Keyfob's own tokens come first. The order of slots, in which modules list them, has no meaning for the user.
         let entries = try wanted().sorted {
             ($0.isOurs ? 0 : 1, $0.label, $0.serial) < ($1.isOurs ? 0 : 1, $1.label, $1.serial)
         }
@@ -60,9 +60,9 @@ struct TokenListCommand: ParsableCommand {
         try output.emit(document, table: table)
     }
 
-    /// The tokens that the command line asks for; without an option all that there are.
+    /// The tokens that the options select; without options, all tokens.
     ///
-    /// - Throws: `KeychainError`; `tokenAbsent` where there is none of them, `noSuchKeychain`.
+    /// - Throws: `KeychainError.tokenAbsent` if no token matches; `noSuchKeychain`.
     private func wanted() throws -> [TokenInventory.Entry] {
         if let keychain = global.keychain {
             if let token = global.token { try GlobalOptions.require(keychain, onToken: token) }
@@ -74,12 +74,12 @@ struct TokenListCommand: ParsableCommand {
         let module = TokenChoice.moduleName(in: token) ?? global.modulePath
         let inventory = try TokenInventory(includesAll: all, module: module)
         let found = try inventory.matches(token)
-        // Of none it says what is there instead.
+        // If there is none, `entry(_:)` throws an error that lists the present tokens.
         return try found.isEmpty ? [inventory.entry(token)] : found
     }
 }
 
-/// `keyfob token show`: one token, and what lies on it.
+/// `keyfob token show`: shows one token and its objects.
 struct TokenShowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "show", "Show a token and what lies on it.",
@@ -204,7 +204,7 @@ struct TokenShowCommand: ParsableCommand {
     }
 }
 
-/// `keyfob token mechanisms`: what a token says it can do.
+/// `keyfob token mechanisms`: lists the mechanisms of a token.
 struct TokenMechanismsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "mechanisms", "List what a token says it can do.",
@@ -261,9 +261,10 @@ struct TokenMechanismsCommand: ParsableCommand {
         try output.emit(document, table: table)
     }
 
-    /// What the token says of a mechanism; `nil` for one that it lists and then does not know, as some of vendors are.
+    /// The token's information about a mechanism; `nil` if the token lists it without having any, as some vendors'
+    /// tokens do.
     ///
-    /// - Throws: `PKCS11Error` where the token does not answer at all.
+    /// - Throws: `PKCS11Error` if the token is gone.
     private func info(of mechanism: MechanismType, in slot: Slot) throws(PKCS11Error) -> MechanismInfo? {
         do throws(PKCS11Error) { return try slot.mechanismInfo(mechanism) } catch {
             let absent: [ReturnValue] = [.deviceRemoved, .tokenNotPresent, .slotIDInvalid, .cryptokiNotInitialized]

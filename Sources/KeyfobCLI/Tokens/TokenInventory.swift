@@ -11,17 +11,17 @@ struct TokenInventory {
         let serial: String
         let manufacturer: String
         let model: String
-        /// The module's name or path.
+        /// The name or path of the module.
         let module: String
-        /// Names of the keychains on it.
+        /// The names of the keychains on the token.
         let keychains: [String]
-        /// Whether it lies in Keyfob's own directory.
+        /// Whether the token is in Keyfob's own directory.
         let isOurs: Bool
-        /// What the token says of itself; `nil` for our own, which need not be opened for a list.
+        /// The token's information; `nil` for Keyfob's own tokens, which a list need not open.
         let info: TokenInfo?
         let slot: Slot?
 
-        /// What to know about its PIN.
+        /// The state of its PIN.
         var state: String {
             guard let info else { return "ok" }
             if !info.flags.contains(.tokenInitialized) { return "not initialised" }
@@ -36,17 +36,17 @@ struct TokenInventory {
 
     let entries: [Entry]
 
-    /// What the module of Keyfob's own tokens is called, by whatever path it was found.
+    /// The name of the module for Keyfob's own tokens, independent of its path.
     static let ownModule = "softhsm2"
 
-    /// Looks at everything that is there. Blocks for as long as the slowest module takes.
+    /// Finds all tokens. Blocks for as long as the slowest module takes.
     ///
     /// - Parameters:
-    ///   - includesAll: also trust stores and slots without an initialised token.
-    ///   - module: the path or name of the only module to look at besides Keyfob's own tokens; without one, all that
-    ///     p11-kit knows.
-    /// - Throws: `KeychainError` where the configuration of the keychains cannot be read; `moduleNotLoaded` for a
-    ///   `module` that cannot be used.
+    ///   - includesAll: Whether to include trust stores and slots without an initialised token.
+    ///   - module: The path or name of the only module to search, besides Keyfob's own tokens; `nil` for all modules
+    ///     that p11-kit knows.
+    /// - Throws: `KeychainError` if the configuration of the keychains cannot be read; `moduleNotLoaded` if `module`
+    ///   cannot be used.
     init(includesAll: Bool, module: String? = nil) throws {
         let configurations = try Keychains().all()
         let ours = try Self.ours(configurations)
@@ -69,15 +69,17 @@ struct TokenInventory {
         self.entries = entries
     }
 
-    /// Only Keyfob's own tokens. No module is loaded: SoftHSM has one directory in a process, and whoever is to open
-    /// one of these must be the first.
+    /// Finds only Keyfob's own tokens, without loading a module.
     ///
-    /// - Throws: `KeychainError` where the configuration of the keychains cannot be read.
+    /// SoftHSM has one directory per process, set when it is loaded. A command that will open one of Keyfob's tokens
+    /// must be the first to load it.
+    ///
+    /// - Throws: `KeychainError` if the configuration of the keychains cannot be read.
     static func own() throws -> TokenInventory { TokenInventory(entries: try ours(Keychains().all())) }
 
-    /// The token of a keychain, looked for where the keychain has it.
+    /// Finds the token of a keychain, in the module of the keychain.
     ///
-    /// - Throws: `KeychainError`; `tokenAbsent`, `moduleNotLoaded`.
+    /// - Throws: `KeychainError.tokenAbsent`, `moduleNotLoaded`.
     static func entry(of keychain: KeychainConfiguration, includesAll: Bool) throws -> Entry {
         let inventory =
             switch keychain.module {
@@ -96,17 +98,18 @@ struct TokenInventory {
 
     private init(entries: [Entry]) { self.entries = entries }
 
-    /// The slots of the module that was named, else of all modules.
+    /// The slots of the named module, or of all modules.
     private static func slots(of name: String?, includesTrustStores: Bool) throws -> [(Module, [Slot])] {
         if let name {
-            // Somebody asked for this one, and must be told that it has nothing to show.
+            // The user named this module, so its errors are reported.
             return try StandardError.silenced {
                 try TokenChoice.modules(name).map { module, _ in (module, try TokenChoice.slots(of: module)) }
             }
         }
-        // A module that cannot be started has no tokens to show. `keyfob init --token … --module …` says why.
+        // A module that cannot be initialised has no tokens to show. `keyfob init --token … --module …` reports the
+        // reason.
         return TokenChoice.quietly(nil) { (try? Module.registered()) ?? [] }.filter { module in
-            // The trust stores of the system are no place for keys.
+            // The trust stores of the system cannot hold keys.
             module.name != "p11-kit-trust" || includesTrustStores
         }.map { module in (module, TokenChoice.quietly(nil) { (try? module.slots()) ?? [] }) }
     }
@@ -124,7 +127,7 @@ struct TokenInventory {
         }
     }
 
-    /// The names of the keychains on a token, by what it says of itself.
+    /// The names of the keychains on a token.
     static func keychains(
         on info: TokenInfo, isOurs: Bool, among configurations: [KeychainConfiguration]
     ) -> [String] {
@@ -134,15 +137,16 @@ struct TokenInventory {
     }
 
     private static func uri(_ configuration: KeychainConfiguration) -> PKCS11URI? {
-        // A configuration whose token nobody can name is on no token.
+        // A keychain whose token URI is invalid is on no token.
         try? PKCS11URI(configuration.token)
     }
 
-    /// The tokens of a label or URI.
+    /// The tokens that match a label or URI.
     ///
-    /// - Throws: `KeychainError` with code `invalidArgument`; `UsageError` for an empty name, or a PIN in the URI.
+    /// - Throws: `KeychainError.invalidArgument` for an invalid URI; `UsageError` for an empty name, or a PIN in the
+    ///   URI.
     func matches(_ name: String) throws -> [Entry] {
-        // The slot that SoftHSM keeps for a new token has an empty label.
+        // SoftHSM's slot for a new token has an empty label.
         guard !name.isEmpty else { throw UsageError.emptyName }
         guard PKCS11URI.hasScheme(name) else { return entries.filter { $0.label.isIdentical(to: name) } }
         let uri: PKCS11URI
@@ -153,9 +157,10 @@ struct TokenInventory {
         return entries.filter { $0.isNamed(by: uri) }
     }
 
-    /// The token of a label or URI.
+    /// The one token that matches a label or URI.
     ///
-    /// - Throws: `KeychainError`; `tokenAbsent` with what is there, `tokenAmbiguous`, `invalidArgument`.
+    /// - Throws: `KeychainError.tokenAbsent` with the present tokens; `tokenAmbiguous`, `invalidArgument`. `UsageError`
+    ///   for an empty name, or a PIN in the URI.
     func entry(_ name: String) throws -> Entry {
         let found = try matches(name)
         guard let first = found.first else {
@@ -177,7 +182,7 @@ struct TokenInventory {
 }
 
 extension TokenInventory.Entry {
-    /// The token's URI: what it says of itself.
+    /// The complete URI of the token.
     private var uri: PKCS11URI {
         var uri = PKCS11URI()
         (uri.token, uri.serial, uri.manufacturer, uri.model) = (label, serial, manufacturer, model)
@@ -226,7 +231,7 @@ extension TokenInventory.Entry {
         return try directory.holdingLoginLock(until: deadline) { try directory.module().slot(matching: uri) }
     }
 
-    /// A URI that fits this token and, as far as anything tells them apart, no other of `others`.
+    /// A URI that matches this token but no other of `others`, as far as their attributes differ.
     func distinction(among others: [Self]) -> PKCS11URI {
         var uri = PKCS11URI()
         if !label.isEmpty { uri.token = label }
@@ -242,18 +247,19 @@ extension TokenInventory.Entry {
     }
 }
 
-/// A token that a command looks at: its slot and, where it is a keychain's, the keychain that can log in.
+/// The token that a command uses: its slot, and the keychain that can log in, if there is one.
 struct SelectedToken {
     let slot: Slot
-    /// The keychain that was named, else the first of those on the token.
+    /// The named keychain, else the first one on the token.
     let keychain: Keychain?
-    /// Whether it lies in Keyfob's own directory.
+    /// Whether the token is in Keyfob's own directory.
     let isOurs: Bool
 
-    /// The token of `argument`; without one, that of the options and variables, as for keychains.
+    /// Selects the token of `argument`, else the one that options and variables select, in the same order as for
+    /// keychains.
     ///
-    /// - Throws: `KeychainError`; `tokenAbsent`, `moduleNotLoaded`, and the errors of opening the keychain;
-    ///   `UsageError` where two of argument and options contradict.
+    /// - Throws: `KeychainError.tokenAbsent`, `moduleNotLoaded`, and the errors of opening the keychain. `UsageError`
+    ///   if argument and options contradict.
     init(_ argument: String?, _ global: GlobalOptions) throws {
         guard let name = try Self.name(argument, global) else {
             let keychain = try global.openKeychain()
@@ -285,21 +291,21 @@ struct SelectedToken {
         self.slot = slot
     }
 
-    /// The module's name or path, by which lists call it.
+    /// The name or path of the module, as in lists.
     var module: String { isOurs ? TokenInventory.ownModule : slot.module.name ?? slot.module.path }
 
     /// The names of all keychains on the token.
     ///
-    /// - Parameter info: What the token says of itself.
-    /// - Throws: `KeychainError` where the configuration of the keychains cannot be read.
+    /// - Parameter info: The token's information.
+    /// - Throws: `KeychainError` if the configuration of the keychains cannot be read.
     func keychains(_ info: TokenInfo) throws -> [String] {
         try TokenInventory.keychains(on: info, isOurs: isOurs, among: Keychains().all())
     }
 
-    /// The token's name; `nil` where that of a keychain is meant.
+    /// The token's name; `nil` if a keychain selects the token.
     private static func name(_ argument: String?, _ global: GlobalOptions) throws -> String? {
         if let argument, let token = global.token {
-            // What is repeated below must hold no PIN.
+            // Checked first, because the error below repeats both, and they must not contain a PIN.
             let (first, second) = try (TokenChoice.uri(argument), TokenChoice.uri(token))
             guard first != second else { return argument }
             throw UsageError(
@@ -314,9 +320,9 @@ struct SelectedToken {
         return name ?? (global.keychainName == nil ? global.tokenName : nil)
     }
 
-    /// What the token says of itself.
+    /// The token's information.
     ///
-    /// - Throws: `KeychainError`; `tokenAbsent`.
+    /// - Throws: `KeychainError.tokenAbsent`.
     func info() throws -> TokenInfo {
         if let keychain { return try keychain.tokenInfo() }
         do { return try slot.tokenInfo() } catch {

@@ -6,7 +6,7 @@ import KeyfobPrimitives
 import OpenSSL
 import PKCS11
 
-/// `keyfob uri`: how other programs reach a key or certificate.
+/// `keyfob uri`: prints how other programs reach a key or certificate.
 struct URICommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "uri", "Print the PKCS#11 URI by which other programs reach a key or certificate.",
@@ -21,7 +21,7 @@ struct URICommand: ParsableCommand {
             Programs: \(Programs.names.joined(separator: ", ")).
             """)
 
-    /// Which object is meant.
+    /// The type of the object.
     enum ObjectType: String, CaseIterable, ExpressibleByArgument { case `private`, `public`, cert }
 
     @Argument(help: "Name, fingerprint, common name or PKCS#11 URI of an identity, key or certificate.")
@@ -71,7 +71,7 @@ struct URICommand: ParsableCommand {
         guard let name else { return }
         let (uri, label, identity) = try find(name, keychain)
         guard let program else {
-            // That of a certificate or a public key names no PIN.
+            // The URI of a certificate or public key contains no PIN source.
             if uri.type == .privateKey || uri.type == .secretKey, let obstacle = keychain.pinFileObstacle() {
                 throw obstacle
             }
@@ -83,14 +83,14 @@ struct URICommand: ParsableCommand {
             return try output.emit(document, sentence: "")
         }
         let subject = try keyOf(identity, uri, label, program, keychain)
-        // Older versions are not renewed, and a key alone has no certificate.
+        // Older versions are not renewed, and a key without a certificate cannot be.
         let isRenewed = identity.map { $0.nameOfVersion == nil } ?? false
         let isDefault = try Keychains().defaultName() == keychain.name
         let renewal = program.renewal(of: label, in: subject.directory, keychain: isDefault ? nil : keychain.name)
         try present(program, subject, renewal: isRenewed ? renewal : [], output)
     }
 
-    /// What `program` is told: the key, and the certificates above it.
+    /// The data for `program`: the key, and the certificate chain.
     private func keyOf(
         _ identity: Identity?, _ uri: PKCS11URI, _ label: String, _ program: any Program.Type, _ keychain: Keychain
     ) throws -> TokenUse {
@@ -123,7 +123,7 @@ struct URICommand: ParsableCommand {
             let key = try keychain.knownPublicKey(of: name.key(in: keychain))
             (chain, root, publicKey) = ([], nil, key)
         }
-        // The others are made to read its first line.
+        // Programs that do not use the engine read only the first line of the file.
         if program.usesEngine, let obstacle = keychain.pinFileObstacle() { throw obstacle }
         let edwardsKeys = !program.usesEngine ? [] : try keychain.find(.keys.keyClass(.private))
             .filter { $0.keyType == .ed25519 }.map { $0.label ?? "" }
@@ -148,8 +148,12 @@ struct URICommand: ParsableCommand {
         return use
     }
 
-    /// Refuses paths that no line can hold: httpd and systemd end a line where it breaks, also in quotation marks, and
-    /// in what is printed the rest of a comment would be a command.
+    /// Refuses paths with control characters.
+    ///
+    /// httpd and systemd end a line at a line break, even within quotes. In printed comments, the text after a line
+    /// break would be a command.
+    ///
+    /// - Throws: `KeychainError.invalidArgument`.
     private func checkPaths(of use: TokenUse, _ program: any Program.Type) throws {
         for path in [use.directory, use.module, use.softHSMConfiguration, use.pinFile].compactMap(\.self)
         where path.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) {
@@ -167,16 +171,17 @@ struct URICommand: ParsableCommand {
         }
     }
 
-    /// Writes, checks and prints what the command line asks for.
+    /// Writes, checks and prints the recipe, as the options require.
     private func present(
         _ program: any Program.Type, _ subject: TokenUse, renewal: [String], _ output: Output
     ) throws {
-        // Another keychain would not help against the key itself.
+        // Checked first: the error below suggests another keychain, which would not help if the key itself is an
+        // Ed25519 key.
         if program.usesEngine { try subject.requireNoEdwardsKey("OpenSSL's pkcs11 engine") }
         var recipe = try program.recipe(for: subject)
         if recipe.files.contains(subject.fullChain) { recipe.notes += renewal }
         if let unsuitability = program.unsuitability(of: subject) {
-            // A peer of one's own may not look at it; the program that is started for a proof does.
+            // The user's peers may not check the certificate, but the program that the check starts does.
             guard !check else { throw unsuitability }
             recipe.notes.append(unsuitability.message)
         }
@@ -194,7 +199,8 @@ struct URICommand: ParsableCommand {
         }
         var isChanged = false
         if destination != nil, !global.dryRun {
-            // As the files are: none holds a secret, and servers do not run as us.
+            // The directory is readable for all users, like its files: they contain no secrets, and servers run as
+            // other users.
             try PublicDirectory.make(at: URL(fileURLWithPath: subject.directory, isDirectory: true))
             isChanged = try RecipeFiles.write(recipe.files, to: subject.directory, waiting: global.timeout)
         }
@@ -252,7 +258,7 @@ struct URICommand: ParsableCommand {
         return text
     }
 
-    /// The object that is meant: an identity's before a key's before a certificate's.
+    /// Finds the named object: an identity, else a key, else a certificate. Then applies `--type`.
     private func find(_ name: ItemName, _ keychain: Keychain) throws -> (
         uri: PKCS11URI, label: String, identity: Identity?
     ) {
