@@ -3,7 +3,7 @@ import Keyfob
 import KeychainServices
 import KeyfobPrimitives
 
-/// `keyfob error`: what a result code of Keychain Services means.
+/// `keyfob error`: explains result codes of Keychain Services.
 struct ErrorCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "error", "Say what result codes of Keychain Services mean.",
@@ -12,7 +12,7 @@ struct ErrorCommand: ParsableCommand {
             "keyfob error -25300 0xFFFF9D2C",
             "keyfob error errSecParam --json"))
 
-    // "-50" looks like an option to the parser; what no option is, is a code.
+    // "-50" looks like an option to the parser. Every unknown option is treated as a code.
     @Argument(
         parsing: .allUnrecognized,
         help: ArgumentHelp("Numbers, in decimal or in hexadecimal after 0x, or names.", valueName: "code"))
@@ -24,7 +24,7 @@ struct ErrorCommand: ParsableCommand {
     func run() throws {
         let output = try global.output()
         var codes = codes
-        // The parser hands it on with what it does not know.
+        // The parser keeps "--" among the unrecognised arguments.
         if let end = codes.firstIndex(of: "--") { codes.remove(at: end) }
         guard !codes.isEmpty else { throw UsageError("which code is meant?", hint: "As in: keyfob error -50") }
         var table = Table([.init("CODE"), .init("NAME"), .init("MEANING")])

@@ -1,16 +1,16 @@
 import KeychainServices
 
-/// A result code of Keychain Services as a person writes it.
+/// A result code of Keychain Services on the command line.
 struct ResultCode: Hashable {
-    /// The number.
+    /// The numeric code.
     let status: Int32
 
-    /// A code by its number.
+    /// Creates a code from its number.
     init(_ status: Int32) { self.status = status }
 
-    /// A number in decimal, or in hexadecimal after `0x`; `nil` for what is neither or has more than 32 bits.
+    /// Parses a decimal number, or a hexadecimal one after `0x`; `nil` for other text and for more than 32 bits.
     ///
-    /// Hexadecimal digits are those of the 32 bits, as `security` prints them: `0xFFFFFFCE` is -50.
+    /// Hexadecimal digits give the 32 bits, as `security` prints them: `0xFFFFFFCE` is -50.
     init?(number text: some StringProtocol) {
         let lowercase = text.lowercased()
         if lowercase.hasPrefix("0x") {
@@ -22,7 +22,7 @@ struct ResultCode: Hashable {
         }
     }
 
-    /// A number as in `init(number:)`, or a name such as `errSecParam`.
+    /// Parses a number as in `init(number:)`, or a name such as `errSecParam`.
     init?(_ text: String) {
         if let code = ResultCode(number: text) {
             self = code
@@ -33,7 +33,7 @@ struct ResultCode: Hashable {
         }
     }
 
-    /// What is known about it.
+    /// The name and message of the code, if it is known.
     var known: StatusDescription? { StatusDescription(status) }
 
     /// The 32 bits in hexadecimal, as `security` prints them.

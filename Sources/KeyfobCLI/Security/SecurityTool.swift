@@ -2,11 +2,11 @@ import Keyfob
 import KeychainServices
 import KeyfobPrimitives
 
-/// The command when it is called `security`, for scripts written for the tool of macOS.
+/// The command when it is called `security`, for scripts that use the tool of macOS.
 ///
-/// Its arguments, streams and exit statuses are that tool's: no option of `keyfob` is known here.
+/// Its arguments, streams and exit statuses are those of that tool. Options of `keyfob` are not supported.
 enum SecurityTool {
-    /// Runs the verb that `arguments` begin with, and returns its status.
+    /// Runs the verb at the start of `arguments`, and returns its status.
     static func run(_ arguments: [String]) -> ExitStatus {
         guard let verb = arguments.first else {
             StandardError.write("Usage: security error code ...\n")
@@ -16,7 +16,7 @@ enum SecurityTool {
         case "error":
             return error(arguments.dropFirst())
         default:
-            // A script must not take a verb that is missing here for one that found nothing: 1, not 44.
+            // Returns 1 instead of 44, so that a script does not mistake a missing verb for a search without results.
             StandardError.write(
                 "security: unknown command \"\(Visible.text(verb))\"\n"
                     + "security: this version has the verb error alone; keyfob --help lists what keyfob does.\n")
@@ -24,7 +24,7 @@ enum SecurityTool {
         }
     }
 
-    /// `security error code…`: one line for each code, and always status 1, as on macOS.
+    /// `security error code…`: prints one line for each code, and always returns status 1, as on macOS.
     private static func error(_ codes: some Collection<String>) -> ExitStatus {
         guard !codes.isEmpty else {
             StandardError.write("Usage: security error code ...\n")
@@ -38,7 +38,8 @@ enum SecurityTool {
         return .failure
     }
 
-    /// The line for one code. What is no number counts as 0 up to where it stops being one, as strtol(3) has it.
+    /// The line for one code. Text after the leading digits is ignored, and text without a number counts as 0, as in
+    /// strtol(3).
     static func line(_ text: String) -> String {
         let code = ResultCode(number: text) ?? ResultCode(number: leadingNumber(of: text)) ?? ResultCode(0)
         let hexadecimal = String(UInt32(bitPattern: code.status), radix: 16)
