@@ -1,4 +1,4 @@
-// A look at a file of which another thread may hold a lock, and having such files on the disk.
+// Reads and syncs files in a child process, so that this process keeps its fcntl(2) locks on them.
 #ifndef KEYFOB_CLINUX_FILES_APART_H
 #define KEYFOB_CLINUX_FILES_APART_H
 
@@ -11,21 +11,22 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/// What is found out about a file, and where its content goes.
+/// A request to read a file, and its result. The caller provides `path`, `bytes` and `capacity`.
 struct keyfob_file_look {
     const char *path;
     void *bytes;
     size_t capacity;
-    /// How many bytes were read.
+    /// The number of bytes that were read.
     size_t count;
-    /// What errno was; 0 where all went well.
+    /// The value of errno, or 0 on success.
     int error;
-    /// Whether somebody else holds a lock of fcntl(2) on it: another process, or this one if it was looked at apart.
+    /// Whether another process holds an fcntl(2) lock on the file. If a child reads the file, that includes this
+    /// process.
     int is_locked;
     struct stat status;
 };
 
-/// Opens, reads and closes a file. Calls nothing that is not safe in a child that shares its parent's memory.
+/// Opens, reads and closes a file. Uses only functions that are safe in a child that shares its parent's memory.
 static inline int keyfob_look_at_file(void *context) {
     struct keyfob_file_look *look = (struct keyfob_file_look *)context;
     int descriptor = open(look->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -52,23 +53,23 @@ static inline int keyfob_look_at_file(void *context) {
     return 0;
 }
 
-/// clone(2), which glibc hides behind _GNU_SOURCE; by its other name, for ThreadSanitizer takes the plain one for a fork
-/// and ends the process when the child turns out to share its memory.
+/// clone(2), which glibc declares only with _GNU_SOURCE. Declared by its internal name: ThreadSanitizer intercepts
+/// `clone`, treats it as a fork, and ends the process when the child shares its memory.
 extern int keyfob_clone(int (*body)(void *), void *stack, int flags, void *context, ...) __asm__("__clone");
 
-/// Runs `body` in a child of its own, as posix_spawn(3) makes one; 0, or -1 where there can be no child.
+/// Runs `body` in a child process, like posix_spawn(3); returns 0, or -1 if the child cannot be created.
 ///
-/// The child has this process' memory, and descriptors of its own. A lock of fcntl(2) belongs to a process, which loses
-/// it when it closes any descriptor of the file, whichever of its threads has taken it, and by whatever library.
+/// The child shares this process's memory but has its own descriptors. An fcntl(2) lock belongs to a process. The
+/// process loses it when any thread or library closes any descriptor of the file.
 static inline int keyfob_run_apart(int (*body)(void *), void *context) {
     enum { shared_memory = 0x100, parent_waits = 0x4000, any_child = 0x40000000 };
     _Alignas(16) char stack[16384];
     sigset_t all, former;
     int child;
     sigfillset(&all);
-    // Handlers would run in the child, too, and change the parent's memory.
+    // Signal handlers would also run in the child, and change the parent's memory.
     pthread_sigmask(SIG_SETMASK, &all, &former);
-    // Without a signal at its end, so that nobody else waits for it.
+    // The child sends no signal when it ends, so that other code in this process does not wait for it.
     child = keyfob_clone(body, stack + sizeof stack, shared_memory | parent_waits, context);
     if (child >= 0) {
         while (waitpid(child, NULL, any_child) < 0 && errno == EINTR) {}
@@ -77,30 +78,30 @@ static inline int keyfob_run_apart(int (*body)(void *), void *context) {
     return child >= 0 ? 0 : -1;
 }
 
-/// keyfob_look_at_file in a child of its own; 0, or -1 where there can be no child.
+/// Runs keyfob_look_at_file in a child process; returns 0, or -1 if the child cannot be created.
 static inline int keyfob_look_at_file_apart(struct keyfob_file_look *look) {
-    // What is not overwritten was not found out.
+    // The default, in case the child is killed; the child overwrites it.
     look->error = EIO;
     return keyfob_run_apart(keyfob_look_at_file, look);
 }
 
-/// Files that are to be on the disk, and how far that came.
+/// A request to sync files, and its result.
 struct keyfob_file_sync {
-    /// The paths, one behind the other, each with its zero.
+    /// The paths, each followed by a zero byte.
     const char *paths;
     size_t count;
-    /// How many are on the disk.
+    /// The number of files that were synced.
     size_t done;
-    /// What errno was at the file behind these; 0 where there is none.
+    /// The value of errno for the next file, or 0 if all were synced.
     int error;
 };
 
-/// Opens, syncs and closes files, up to the first with which that fails. Calls nothing that is not safe in a child that
+/// Opens, syncs and closes files, and stops at the first error. Uses only functions that are safe in a child that
 /// shares its parent's memory.
 static inline int keyfob_sync_files(void *context) {
     struct keyfob_file_sync *sync = (struct keyfob_file_sync *)context;
     const char *path = sync->paths;
-    // Until all is done: what a child that is killed has not done must not seem to be.
+    // The default until all files are synced, in case the child is killed.
     sync->error = EIO;
     for (sync->done = 0; sync->done < sync->count; sync->done++) {
         int descriptor;
@@ -115,8 +116,8 @@ static inline int keyfob_sync_files(void *context) {
         do {
             result = fsync(descriptor);
         } while (result != 0 && errno == EINTR);
-        // What cannot be synced, as on some network file systems, has nothing that a power cut could take and a sync
-        // could keep.
+        // EINVAL and EROFS, as on some network file systems, mean that the file cannot be synced, so a sync cannot
+        // protect it.
         if (result != 0 && errno != EINVAL && errno != EROFS) {
             sync->error = errno;
             close(descriptor);
@@ -129,9 +130,9 @@ static inline int keyfob_sync_files(void *context) {
     return 0;
 }
 
-/// keyfob_sync_files in one child for all of them; 0, or -1 where there can be no child.
+/// Runs keyfob_sync_files in one child process for all files; returns 0, or -1 if the child cannot be created.
 static inline int keyfob_sync_files_apart(struct keyfob_file_sync *sync) {
-    // What is not overwritten was not done.
+    // The defaults, in case the child is killed; the child overwrites them.
     sync->done = 0;
     sync->error = EIO;
     return keyfob_run_apart(keyfob_sync_files, sync);

@@ -1,4 +1,4 @@
-// Children, and what they have started.
+// Child processes and their descendants.
 #ifndef KEYFOB_CLINUX_PROCESS_TREE_H
 #define KEYFOB_CLINUX_PROCESS_TREE_H
 
@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/// Whether a child has not ended yet; one that has stays to be waited for.
+/// Whether a child is still running. A child that has ended is not reaped.
 static inline int keyfob_is_running(pid_t child) {
     siginfo_t state;
     state.si_signo = 0;
@@ -21,7 +21,7 @@ static inline int keyfob_is_running(pid_t child) {
     return result == 0 && state.si_signo == 0;
 }
 
-/// The parent of a process, from /proc/PID/stat; 0 where it cannot be told. Signal-safe.
+/// The parent of a process, from /proc/PID/stat; 0 if it is unknown. Async-signal-safe.
 static inline pid_t keyfob_parent(const char *name) {
     char path[64] = "/proc/";
     size_t end = 6;
@@ -29,7 +29,7 @@ static inline pid_t keyfob_parent(const char *name) {
     memcpy(path + end, "/stat", 6);
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0) return 0;
-    // The number, the program's name in brackets, of at most 64 bytes, the state, the parent.
+    // The fields are: the number, the program's name in parentheses (at most 64 bytes), the state, the parent.
     char text[256];
     ssize_t count = read(file, text, sizeof text);
     close(file);
@@ -41,10 +41,11 @@ static inline pid_t keyfob_parent(const char *name) {
     return parent;
 }
 
-/// Adds to `tree`, which holds `count` processes and has room for `capacity`, the children of its members that are
-/// not in it, and returns how many it holds then. Signal-safe.
+/// Adds the children of the processes in `tree` that are not in it yet, and returns the new count. Async-signal-safe.
+///
+/// `tree` contains `count` processes and has room for `capacity`.
 static inline int keyfob_grow_tree(pid_t *tree, int count, int capacity) {
-    // As getdents64(2) lays it out: glibc has a structure for it only behind _GNU_SOURCE.
+    // The layout of getdents64(2), which glibc declares only with _GNU_SOURCE.
     struct entry { uint64_t inode; int64_t offset; uint16_t length; uint8_t type; char name[]; };
     int folder = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0) return count;
@@ -73,15 +74,16 @@ static inline int keyfob_grow_tree(pid_t *tree, int count, int capacity) {
     return count;
 }
 
-/// Sends a signal to a process and to all that descend from it. Signal-safe (signal-safety(7)), and `errno` stays.
+/// Sends a signal to a process and all its descendants. Async-signal-safe (signal-safety(7)), and preserves `errno`.
 ///
-/// All are found before one is told: the children of one that ends are somebody else's.
+/// All descendants are found before the first signal is sent, because the children of a process that ends get another
+/// parent.
 static inline void keyfob_signal_tree(pid_t root, int number) {
     int saved = errno;
     enum { capacity = 512 };
     pid_t tree[capacity] = {root};
     int count = 1;
-    // Once more after the last that was found: a child may stand before its parent.
+    // Repeated until nothing is added, because /proc may list a child before its parent.
     for (int before = 0; before < count;) {
         before = count;
         count = keyfob_grow_tree(tree, count, capacity);

@@ -1,4 +1,5 @@
-// The kernel calls that glibc wraps in variadic functions or not at all, which Swift cannot call.
+// System calls that Swift cannot call, because glibc wraps them in variadic functions, hides them or does not wrap
+// them.
 #ifndef KEYFOB_CLINUX_SHIM_H
 #define KEYFOB_CLINUX_SHIM_H
 
@@ -14,10 +15,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/// explicit_bzero(3): glibc hides it behind _DEFAULT_SOURCE, which Swift's importer does not set.
+/// explicit_bzero(3), which glibc declares only with _DEFAULT_SOURCE. Swift's importer does not define that.
 static inline void keyfob_wipe(void *bytes, size_t count) {
     memset(bytes, 0, count);
-    // The barrier keeps the compiler from dropping a store to memory that is freed next.
+    // The barrier keeps the compiler from removing a store to memory that is freed next.
     __asm__ __volatile__("" : : "r"(bytes) : "memory");
 }
 
@@ -28,7 +29,7 @@ struct keyfob_library_search {
     int is_found;
 };
 
-/// How struct dl_phdr_info begins, which glibc hides behind _GNU_SOURCE.
+/// The start of struct dl_phdr_info, which glibc declares only with _GNU_SOURCE.
 struct keyfob_loaded_object {
     unsigned long address;
     const char *path;
@@ -46,20 +47,20 @@ static inline int keyfob_compare_library(struct dl_phdr_info *info, size_t size,
     return search->is_found;
 }
 
-/// Whether a library with that file name is loaded; dl_iterate_phdr(3).
+/// Whether a library with that file name is loaded, by dl_iterate_phdr(3).
 static inline int keyfob_is_library_loaded(const char *name) {
     struct keyfob_library_search search = {name, 0};
     dl_iterate_phdr(keyfob_compare_library, &search);
     return search.is_found;
 }
 
-/// The name of the calling thread, cut off after 15 bytes.
+/// Sets the name of the calling thread, truncated to 15 bytes.
 static inline int keyfob_set_thread_name(const char *name) { return prctl(PR_SET_NAME, name, 0, 0, 0); }
 
-/// The number of the calling thread: glibc hides gettid(2) behind _GNU_SOURCE.
+/// The ID of the calling thread. glibc declares gettid(2) only with _GNU_SOURCE.
 static inline pid_t keyfob_thread_id(void) { return (pid_t)syscall(SYS_gettid); }
 
-/// add_key(2); the key's serial number, or -1 with errno.
+/// add_key(2). Returns the serial number of the key, or -1 with errno.
 static inline long keyfob_add_key(const char *type, const char *description, const void *payload, size_t count, int keyring) {
     return syscall(SYS_add_key, type, description, payload, count, keyring);
 }
@@ -84,7 +85,7 @@ static inline long keyfob_keyctl_invalidate(long key) {
     return syscall(SYS_keyctl, KEYCTL_INVALIDATE, key);
 }
 
-/// A pipe whose two ends are closed on exec.
+/// Creates a pipe whose ends are closed on exec.
 static inline int keyfob_pipe(int *reading, int *writing) {
     int ends[2] = {-1, -1};
     long result = syscall(SYS_pipe2, ends, O_CLOEXEC);
@@ -93,10 +94,10 @@ static inline int keyfob_pipe(int *reading, int *writing) {
     return (int)result;
 }
 
-/// Has a child start without the descriptors from `first` on: glibc hides the action behind _GNU_SOURCE.
+/// Starts a child without the descriptors from `first` on. glibc declares this only with _GNU_SOURCE.
 int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int first);
 
-/// A pair of connected stream sockets that are closed on exec.
+/// Creates a pair of connected stream sockets that are closed on exec.
 static inline int keyfob_socket_pair(int *ours, int *theirs) {
     int ends[2] = {-1, -1};
     int result = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends);
@@ -105,14 +106,14 @@ static inline int keyfob_socket_pair(int *ours, int *theirs) {
     return result;
 }
 
-/// accept4(2) of a connection that does not block and is closed on exec: glibc hides it behind _GNU_SOURCE.
+/// Accepts a connection that is non-blocking and closed on exec. glibc declares accept4(2) only with _GNU_SOURCE.
 static inline int keyfob_accept(int listening) {
     return (int)syscall(SYS_accept4, listening, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 }
 
 static inline int keyfob_open(const char *path, int flags, unsigned mode) { return open(path, flags, mode); }
 
-/// The kind of file system below a path, by the magic numbers of linux/magic.h; -1 where there is no such path.
+/// The type of the file system of a path, as a magic number of linux/magic.h; -1 if statfs(2) fails.
 static inline long keyfob_filesystem_type(const char *path) {
     struct statfs status;
     return statfs(path, &status) == 0 ? (long)status.f_type : -1;

@@ -1,4 +1,4 @@
-// A new thread on a core of its own.
+// Creates a thread on another core.
 #ifndef KEYFOB_CLINUX_THREAD_PLACEMENT_H
 #define KEYFOB_CLINUX_THREAD_PLACEMENT_H
 
@@ -6,14 +6,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// glibc declares both behind _GNU_SOURCE, with a type for the mask that is hidden there, too.
+// glibc declares both, and the type of the mask, only with _GNU_SOURCE.
 extern int keyfob_pthread_attr_setaffinity(pthread_attr_t *attributes, size_t size, const void *mask)
     __asm__("pthread_attr_setaffinity_np");
 extern int keyfob_pthread_setaffinity(pthread_t thread, size_t size, const void *mask)
     __asm__("pthread_setaffinity_np");
 
-/// pthread_create(3) of a thread that begins on another core than the caller's, where it may have another; from then on
-/// it may run wherever the caller may.
+/// Creates a thread that starts on another core than the caller's, if the caller may use another one. Afterwards it may
+/// run on all cores that the caller may use.
 static inline int keyfob_create_thread_elsewhere(pthread_t *thread, void *(*body)(void *), void *context) {
     unsigned long allowed[16], others[16];
     const unsigned bits = 8 * sizeof allowed[0];
@@ -32,7 +32,7 @@ static inline int keyfob_create_thread_elsewhere(pthread_t *thread, void *(*body
     if (count > 0) result = keyfob_pthread_attr_setaffinity(&attributes, (size_t)size, others);
     if (result == 0) result = pthread_create(thread, &attributes, body, context);
     pthread_attr_destroy(&attributes);
-    // Where it fails, the thread stays where it is, which is as good.
+    // If this fails, the thread stays on the other cores, which is acceptable.
     if (result == 0 && count > 0) (void)keyfob_pthread_setaffinity(*thread, (size_t)size, allowed);
     return result;
 }
