@@ -48,7 +48,7 @@ struct CertificateChainCommand: ParsableCommand {
                 verifying: leaf, intermediates: intermediates, on: now, host: nil, usage: .any, trusting: TrustPolicy())
         }
         var result = try verify(further + fetched)
-        // A fetched certificate of an issuer that may not be used must not hide the chain.
+        // If the fetched certificates leave the leaf without an issuer, the chain is shown without them.
         if !result.isTrusted, result.chain.count < 2 { result = try verify(further) }
         var known: Set<Data> = []
         if let keychain { known = Set(try keychain.find(.certificates).map(\.der)) }

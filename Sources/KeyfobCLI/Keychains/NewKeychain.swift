@@ -121,7 +121,7 @@ struct NewKeychain {
     // MARK: A token of its own
 
     private func describe(_ keychains: Keychains) throws {
-        // Only the first keychain is without a configured token.
+        // "No token configured" is true only for the first keychain.
         let start = try keychains.listing().names.isEmpty ? "No token configured; using" : "Using"
         try output.say("\(start) SoftHSM, a software token. Keys stay in files only you can read.")
         let tokens = HomePath.shown(keychains.directories.data.appendingPathComponent("tokens").path)
@@ -198,10 +198,10 @@ struct NewKeychain {
             // Set even if the source is not kept, so that a PIN from it that was refused once is not sent again.
             creation.pinSource = selection.source
             made = try keychains.create(
-                name, on: .existing(found.info.uri, found.location, pin: pin, pinSource: kept),
-                options: global.keychainOptions(allowsFinalTry: options.allowFinalTry), makesDefault: makesDefault)
-        } catch let error as KeychainError where error.details["tries"] == "final" {
-            // There is no keychain yet that could be unlocked.
+                name, on: .existing(found.info.uri, found.location, pin: pin, pinSource: kept), options: creation,
+                makesDefault: makesDefault)
+        } catch let error as KeychainError where error.details["tries"] == "final" || error.code == .pinRemembered {
+            // The usual hint, to unlock the keychain, does not apply, because there is none yet.
             throw KeychainError(
                 error.code, error.message,
                 hint: error.code == .pinRemembered

@@ -54,7 +54,8 @@ struct ProgramCheck: ~Copyable {
     func run(_ recipe: Recipe, program: String, deadline: Deadline) throws -> String {
         try RecipeFiles.write(recipe.files, to: directory)
         let exports = recipe.environment.map { "export \($0.name)=\(ShellWord.quoted($0.value))\n" }.joined()
-        // If this process is killed, the script removes the directory.
+        // A signal that ends this process also ends the script. The script then removes the directory, because `deinit`
+        // does not run.
         let removal = "for attempt in 1 2 3 4 5; do rm -rf \(directory) && break; sleep 0.1; done"
         let end = "trap 'cd /; \(removal); exit 143' TERM\n"
         // Otherwise a missing openssl would look like a failure of the program.

@@ -30,9 +30,9 @@ enum RecipeFiles {
 
     /// Removes the older versions of a file, except for the latest of them.
     ///
-    /// A running program has already read its version. The latest one stays for a program that has just read the
-    /// previous configuration and is about to open the file, or for another Keyfob process that has written its version
-    /// and is about to name it.
+    /// A running program has already read its version. The latest older version may still be needed: a program may
+    /// have read the previous configuration and be about to open the file. Another Keyfob process may have written its
+    /// version and be about to name it.
     private static func removeVersions(before file: Recipe.File, in directory: String) {
         // Files that cannot be listed or removed stay; they contain no secret.
         let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []

@@ -219,7 +219,9 @@ enum Interruption {
         return try body()
     }
 
-    /// Installs a handler and returns the previous action, or `nil` if the signal was ignored and stays so.
+    /// Installs a handler and returns the previous action.
+    ///
+    /// - Returns: `nil` if the signal was ignored, and stays so, or if sigaction(2) fails.
     private static func replaceAction(
         of number: Int32, by handler: @convention(c) (Int32) -> Void
     ) -> sigaction? {

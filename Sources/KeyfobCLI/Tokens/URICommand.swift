@@ -123,7 +123,7 @@ struct URICommand: ParsableCommand {
             let key = try keychain.knownPublicKey(of: name.key(in: keychain))
             (chain, root, publicKey) = ([], nil, key)
         }
-        // Programs that do not use the engine read only the first line of the file.
+        // Programs that do not use the engine are configured to read only the first line of the file.
         if program.usesEngine, let obstacle = keychain.pinFileObstacle() { throw obstacle }
         let edwardsKeys = !program.usesEngine ? [] : try keychain.find(.keys.keyClass(.private))
             .filter { $0.keyType == .ed25519 }.map { $0.label ?? "" }
