@@ -3,27 +3,27 @@ import Glibc
 import Keyfob
 import KeyfobPrimitives
 
-/// A lock on a file that another process holds, and for which this one waits inside of fcntl(2).
+/// A file lock that another process holds, and that this process waits for within fcntl(2).
 ///
-/// Keyfob's own locks are tried and never waited for there, and so are SQLite's: it is a library that waits.
+/// Keyfob and SQLite only try their locks and never wait within fcntl(2), so the waiting code is a library.
 struct AwaitedLock: Hashable {
-    /// The process that holds it.
+    /// The process that holds the lock.
     let holder: pid_t
     /// The file, as device and inode.
     let file: String
 
-    /// The first of those that this process waits for now; `nil` where it waits for none, or the kernel does not tell.
+    /// The first lock that this process is waiting for; `nil` if there is none, or if the kernel does not report it.
     ///
-    /// Stands for `/proc/locks`, which proc(5) describes. A holder in another container is not told there.
+    /// Read from `/proc/locks` (proc(5)), which does not show holders in other containers.
     static func current() -> AwaitedLock? {
         text("/proc/locks").flatMap { first(of: getpid(), in: $0) }
     }
 
-    /// As `current()`, of a process in the text of such a file.
+    /// Like `current()`, for any process and the text of `/proc/locks`.
     static func first(of process: pid_t, in table: String) -> AwaitedLock? {
         var holders: [Substring: pid_t] = [:]
         for line in table.split(separator: "\n") {
-            // 1: POSIX  ADVISORY  WRITE 1234 fd:01:5678 0 EOF, and 1: -> and so on for who waits for it.
+            // The format is "1: POSIX  ADVISORY  WRITE 1234 fd:01:5678 0 EOF", and "1: -> …" for a waiting process.
             var fields = line.split(separator: " ")
             guard let number = fields.first else { continue }
             fields.removeFirst()
@@ -40,7 +40,7 @@ struct AwaitedLock: Hashable {
         return nil
     }
 
-    /// The holder's number and name, for messages.
+    /// The number and name of the holder, for messages.
     var holderName: String {
         guard let name = Self.text("/proc/\(holder)/comm")?.trimmingBlanks, !name.isEmpty else {
             return "process \(holder)"
@@ -50,7 +50,7 @@ struct AwaitedLock: Hashable {
 
     private static func text(_ path: String) -> String? {
         guard let file = OpenFile(path: path, flags: O_RDONLY) else { return nil }
-        // A process may have ended since, and without the rest of what is told here nothing is lost.
+        // The process may have ended in the meantime; then the name is omitted.
         return (try? file.read(limit: 1 << 22)).map { String(decoding: $0.copyData(), as: UTF8.self) }
     }
 }

@@ -1,9 +1,9 @@
 import ArgumentParser
 
-/// The tree of commands as completion scripts know it: `Base`, with the global options before its verb, too.
+/// The command tree for completion scripts: `Base`, with the global options before the verb too.
 ///
-/// `Invocation` moves them behind the verb, so that the commands themselves need not declare them there; a script
-/// made from the commands would take the value of `keyfob -k NAME` for a verb.
+/// `Invocation` moves these options behind the verb, so the commands do not declare them there. A script made from the
+/// commands alone would treat the value in `keyfob -k NAME` as a verb.
 struct CompletedCommand<Base: ParsableCommand>: ParsableCommand {
     @OptionGroup var global: GlobalOptions
 
@@ -21,16 +21,16 @@ struct CompletedCommand<Base: ParsableCommand>: ParsableCommand {
 }
 
 extension CompletedCommand {
-    /// The script for `shell`.
+    /// The completion script for `shell`.
     static func script(for shell: CompletionShell) -> String {
         let script = completionScript(for: shell)
         guard shell == .bash else { return script }
-        // bash alone would offer all options where a verb is due, and nobody has typed a hyphen.
+        // Without this change, bash would offer all options in place of a verb, even if the user typed no hyphen.
         return
             script
             .replacing(#" || "${positional_number}" -eq -1 ]]"#, with: " ]]")
-            // What it has done when it returns would be done again whenever anything else returns; and with `set -e` the
-            // shell would end in it.
+            // The RETURN trap restores shell options. It must remove itself, otherwise it would run again at every
+            // later return. `set -e` is turned off until then, because the function would end the shell with it.
             .replacing(
                 #"trap "${state//$'\n'/;}" RETURN"#,
                 with: #"""
@@ -43,10 +43,9 @@ extension CompletedCommand {
             .replacing(" -F _keyfob keyfob", with: " -F _keyfob_whole_words keyfob") + "\n" + wholeWords
     }
 
-    /// A function of bash that completes words with colons and equals signs, such as the name `git/https://host`.
+    /// A bash function that completes words with colons and equals signs, such as the name `git/https://host`.
     ///
-    /// readline ends a word at each of them, asks for what follows the last one, and puts in place of that alone what
-    /// it is given.
+    /// readline ends a word at each of these characters, and completes and replaces only the part after the last one.
     private static var wholeWords: String {
         #"""
         _keyfob_whole_words() {

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `keyfob completion`: the script that teaches a shell to complete our commands.
+/// `keyfob completion`: prints the completion script for a shell.
 struct CompletionCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "completion", "Print the completion script for a shell.",
@@ -14,7 +14,7 @@ struct CompletionCommand: ParsableCommand {
             | source.
             """)
 
-    /// A shell that can complete.
+    /// The supported shells.
     enum Shell: String, CaseIterable, ExpressibleByArgument {
         case bash, zsh, fish
 
@@ -35,7 +35,7 @@ struct CompletionCommand: ParsableCommand {
 
     func run() throws {
         let script = CompletedCommand<KeyfobCommand>.script(for: shell.completion)
-        // A variable must not change what a shell evaluates when it starts.
+        // KEYFOB_FORMAT must not change what a shell evaluates at startup.
         guard global.json || global.formatOption != nil else { return try StandardOutput.write(script + "\n") }
         try global.output().emit(
             Document(["shell": .string(shell.rawValue), "script": .string(script + "\n")]), text: script)

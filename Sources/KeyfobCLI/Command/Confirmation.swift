@@ -1,14 +1,14 @@
 import Keyfob
 
-/// A person's consent, asked for before something is destroyed, or somebody trusted.
+/// Asks for confirmation before an object is destroyed or a certificate is trusted.
 struct Confirmation {
     private let global: GlobalOptions
 
     init(_ global: GlobalOptions) { self.global = global }
 
-    /// Asks for the name of what cannot be brought back; `--yes` answers, and a dry run has nothing to ask.
+    /// Asks the user to type the name of an object that cannot be restored. `--yes` and `--dry-run` skip the question.
     ///
-    /// - Throws: `KeychainError`; `refused` where nobody can be asked, `cancelled` for any other answer.
+    /// - Throws: `KeychainError.refused` if the question cannot be asked; `cancelled` for any other answer.
     func require(_ question: String, typing name: String) throws {
         guard !global.yes, !global.dryRun else { return }
         guard try global.terminal.confirm(question, byTyping: name) else {
@@ -16,13 +16,15 @@ struct Confirmation {
         }
     }
 
-    /// Asks yes or no. - Throws: As above.
+    /// Asks a yes-or-no question.
+    ///
+    /// - Throws: `KeychainError.refused` if the question cannot be asked; `cancelled` for any answer except yes.
     func require(_ question: String) throws { try require(question, else: "nothing was removed.") }
 
-    /// Asks yes or no where a person can be asked; a script has decided already.
+    /// Asks a yes-or-no question if there is a terminal. A script has decided already, so it is not asked.
     ///
-    /// - Parameter refusal: What a "no" leads to, in words.
-    /// - Throws: As above.
+    /// - Parameter refusal: The message of the error after a "no".
+    /// - Throws: `KeychainError.cancelled` for any answer except yes.
     func requireOfPerson(_ question: String, else refusal: String) throws {
         guard !global.yes, global.terminal.canAsk else { return }
         try require(question, else: refusal)

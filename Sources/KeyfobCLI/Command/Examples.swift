@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// Three command lines that show what a command is for; its help starts with them.
+/// Three example command lines for a command; its help starts with them.
 struct Examples: Sendable {
     let lines: [String]
 
@@ -8,18 +8,18 @@ struct Examples: Sendable {
         lines = [first, second, third]
     }
 
-    /// The text above the usage in `--help`.
+    /// The text before the usage in `--help`.
     func discussion(_ more: String) -> String {
         "Examples:\n" + lines.map { "  \(Self.folded($0))\n" }.joined() + (more.isEmpty ? "" : "\n\(more)")
     }
 
-    /// How much of an indented line a help of 80 columns shows, with a backslash behind it.
+    /// The number of columns for an example in a help text of 80 columns, excluding the indentation and the backslash.
     private static let width = 75
 
-    /// A command line on as many lines as it takes, which a shell takes for one.
+    /// Folds a command line into several lines that a shell reads as one command.
     ///
-    /// ArgumentParser would break it, too, at any blank and with nothing to say so: whoever pastes that runs two
-    /// commands. One that has line breaks is left as it is.
+    /// ArgumentParser would break the line at any blank without a backslash, and a shell would run the pasted lines as
+    /// two commands. A line that contains line breaks is unchanged.
     private static func folded(_ line: String) -> String {
         guard line.count > width, !line.contains("\n") else { return line }
         var lines = [""]
@@ -37,7 +37,7 @@ struct Examples: Sendable {
         return lines.joined(separator: " \\\n      ")
     }
 
-    /// The words of a command line, with their quotes.
+    /// The words of a command line, including their quotes.
     private static func words(_ line: String) -> [String] {
         var quote: Character?
         return line.split { character in
@@ -52,7 +52,7 @@ struct Examples: Sendable {
 }
 
 extension CommandConfiguration {
-    /// A command with its one-line purpose, its three examples and what else there is to say.
+    /// Creates the configuration of a command with its one-line abstract, three examples and further discussion.
     init(
         _ name: String, _ abstract: String, examples: Examples, discussion: String = "", version: String = "",
         shouldDisplay: Bool = true, subcommands: [any ParsableCommand.Type] = [], aliases: [String] = []

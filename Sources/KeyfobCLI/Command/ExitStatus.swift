@@ -1,57 +1,57 @@
 import Keyfob
 
-/// What the process returns; part of the interface, so a number never changes its meaning.
+/// The exit status of the process. The numbers are part of the interface, so they never change their meaning.
 struct ExitStatus: RawRepresentable, Hashable, Sendable {
     let rawValue: Int32
 
     init(rawValue: Int32) { self.rawValue = rawValue }
 
-    /// Done, also when there was nothing to do.
+    /// Success, also if there was nothing to do.
     static let success = Self(rawValue: 0)
-    /// Failed, not classified.
+    /// An unclassified failure.
     static let failure = Self(rawValue: 1)
     /// Wrong usage.
     static let usage = Self(rawValue: 2)
     /// Not found.
     static let notFound = Self(rawValue: 3)
-    /// Exists already, or a name that fits several things.
+    /// Exists already, or the name is ambiguous.
     static let conflict = Self(rawValue: 4)
-    /// A wrong PIN or passphrase.
+    /// Wrong PIN or passphrase.
     static let wrongPIN = Self(rawValue: 5)
     /// Locked, or the PIN is blocked.
     static let locked = Self(rawValue: 6)
-    /// A token, module or key that is needed is not there.
+    /// A required token, module or key is absent.
     static let absent = Self(rawValue: 7)
-    /// The token, or the key on it, cannot do that.
+    /// The token or the key does not support the operation.
     static let unsupported = Self(rawValue: 8)
-    /// Input or a configuration that is damaged or in the wrong format.
+    /// Input or configuration is damaged or has the wrong format.
     static let damaged = Self(rawValue: 9)
-    /// There is something to do; only with `--exit-code`.
+    /// Something needs attention; only with `--exit-code`.
     static let attention = Self(rawValue: 10)
-    /// Verification failed: a mismatch, an expired or an untrusted certificate.
+    /// Verification failed: a mismatch, or an expired or untrusted certificate.
     static let verification = Self(rawValue: 11)
-    /// Refused: read-only, a permission, a policy, a protection.
+    /// Refused: read-only, or by a permission, a policy or a protection.
     static let refused = Self(rawValue: 12)
-    /// Busy, or a deadline passed.
+    /// Busy, or a timeout.
     static let busy = Self(rawValue: 13)
     /// `run` failed before the program started.
     static let runFailed = Self(rawValue: 125)
-    /// `run` found the program and cannot execute it.
+    /// `run` found the program but cannot execute it.
     static let notExecutable = Self(rawValue: 126)
     /// `run` did not find the program.
     static let programNotFound = Self(rawValue: 127)
-    /// Interrupted: by SIGINT, or by an answer.
+    /// Interrupted by SIGINT, or cancelled by an answer.
     static let interrupted = Self(rawValue: 130)
 
-    /// Ended by a signal: what a shell says of a program that the signal has ended.
+    /// The status of a process that was ended by a signal, as shells report it.
     static func signalled(_ number: Int32) -> Self { Self(rawValue: 128 + number) }
 
-    /// The status of a failure. A code this table does not know is a plain failure.
+    /// The status for an error code; `failure` for an unknown code.
     init(_ code: KeychainError.Code) {
         self = Self.table[code] ?? .failure
     }
 
-    /// Every code of `KeychainError`; a test reads that file and compares.
+    /// The status of every code of `KeychainError`. A test checks that the table is complete.
     static let table: [KeychainError.Code: ExitStatus] = [
         .itemNotFound: .notFound,
         .duplicateItem: .conflict,

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Keyfob
 
-/// A failed command as its caller sees it: a message, a remedy and an exit status.
+/// The error of a command, as the user sees it: a message, a hint and an exit status.
 struct Failure {
     let code: String
     let status: ExitStatus
@@ -9,7 +9,7 @@ struct Failure {
     let hint: String?
     let details: [(name: String, value: String)]
 
-    /// Describes any error that a command threw.
+    /// Describes any error that a command throws.
     init(_ error: any Error) {
         switch error {
         case let error as KeychainError: self.init(keychain: error)
@@ -20,7 +20,7 @@ struct Failure {
         }
     }
 
-    /// Describes a command line that does not make sense.
+    /// Describes a usage error.
     init(usage message: String, hint: String?) {
         code = "usage"
         status = .usage
@@ -31,7 +31,7 @@ struct Failure {
 
     private init(keychain error: KeychainError) {
         code = error.code.rawValue
-        // A command that a signal has asked to stop ends as one that it has ended.
+        // A command that was stopped by a signal has the same status as one that the signal ended.
         let signal = error.code == .cancelled ? Interruption.request : nil
         status = signal.map(ExitStatus.signalled) ?? ExitStatus(error.code)
         message = error.message
@@ -43,9 +43,9 @@ struct Failure {
         self.details = details
     }
 
-    /// `keyfob: ` and the message, then the hint behind four spaces; with `-v` the CKR name too.
+    /// `keyfob: ` and the message, then the hint, indented by four spaces. With `-v`, the CKR name too.
     func text(verbose: Bool) -> String {
-        // In one line, whatever names there are in it.
+        // The message is one line, even if names in it contain line breaks.
         var text = "keyfob: " + Visible.text(message)
         if verbose, let name = details.first(where: { $0.name == "ckr" })?.value { text += " (\(Visible.text(name)))" }
         text += "\n"
@@ -56,7 +56,7 @@ struct Failure {
     /// One line of JSON for standard error.
     var json: String { Document(members: [.init("error", value)]).value.json + "\n" }
 
-    /// The failure as documents have it.
+    /// The failure as a value of a document.
     var value: Value {
         var error: [Value.Member] = [
             .init("code", .string(code)),
@@ -68,14 +68,14 @@ struct Failure {
         return .object(error)
     }
 
-    /// Hints are ours, the names in them are not: lines stay, all other control characters are shown.
+    /// Hints may have several lines. Names in them are untrusted, so all other control characters are escaped.
     private static func visibleLines(_ text: String) -> String {
         text.split(separator: "\n", omittingEmptySubsequences: false).map { Visible.text(String($0)) }
             .joined(separator: "\n    ")
     }
 
-    /// The CKR name somewhere below `error`: errors keep the one beneath them as `cause`, and the
-    /// description of a PKCS#11 error holds the name of its return value.
+    /// Returns the CKR name of an underlying error. Errors keep the underlying one as `cause`, and the description of a
+    /// PKCS#11 error contains the name of its return value.
     private static func returnValueName(in error: (any Error)?) -> String? {
         guard let error else { return nil }
         if let error = error as? KeychainError { return returnValueName(in: error.cause) }

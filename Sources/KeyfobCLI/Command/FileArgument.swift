@@ -15,15 +15,16 @@ struct FileArgument: ExpressibleByArgument {
 
     static var defaultCompletionKind: CompletionKind { .file() }
 
-    /// What messages call it: the last part of its path.
+    /// The name for messages: the last component of the path.
     var name: String { path == "-" ? "standard input" : path.split(separator: "/").last.map(String.init) ?? path }
 
-    /// The whole content. Public or private, it is limited to 64 MiB.
+    /// Returns the whole content, at most 64 MiB; standard input at most 32 MiB.
     ///
-    /// Blocks until whoever writes to a pipe has closed it.
+    /// Blocks until the writer of a pipe has closed it.
     ///
-    /// - Parameter timeout: `--timeout`, where it was given: the longest that is waited for what no person types.
-    /// - Throws: `KeychainError`; `fileUnavailable` with the system's reason, `dataTooLarge`, `timedOut`.
+    /// - Parameter timeout: The value of `--timeout`, if given; limits the wait for input that is not typed by a
+    ///   person.
+    /// - Throws: `KeychainError.fileUnavailable` with the system's reason; `dataTooLarge`, `timedOut`.
     func read(waiting timeout: TimeSpan?) throws -> Data {
         if path == "-" { return try StandardInput.readSecret(waiting: timeout).copyData() }
         let bytes = try Self.open(path).readAll(upTo: Self.limit, waiting: timeout)
@@ -33,10 +34,10 @@ struct FileArgument: ExpressibleByArgument {
         return bytes.copyData()
     }
 
-    /// Opens a file to be read. The writer of a FIFO, who may never come, is waited for by reading alone.
+    /// Opens a file for reading. Opening a FIFO does not wait for a writer; reading does.
     ///
-    /// - Parameter detail: Under which name the error tells the path to programs.
-    /// - Throws: `KeychainError` with code `fileUnavailable`.
+    /// - Parameter detail: The name of the path in the error's details.
+    /// - Throws: `KeychainError.fileUnavailable`.
     static func open(_ path: String, detail: String = "file") throws(KeychainError) -> OpenFile {
         try requireInherited(path)
         let flags = O_RDONLY | O_NOCTTY | O_NONBLOCK
@@ -50,28 +51,29 @@ struct FileArgument: ExpressibleByArgument {
         return file
     }
 
-    /// Refuses `/dev/fd/N` where the caller has not opened it: it may be one of our own, such as the vault's.
+    /// Refuses `/dev/fd/N` for a descriptor that the caller did not open, because it may be one of ours, such as the
+    /// vault's.
     ///
-    /// - Throws: `KeychainError` with code `fileUnavailable`.
+    /// - Throws: `KeychainError.fileUnavailable`.
     static func requireInherited(_ path: String) throws(KeychainError) {
         guard let number = InheritedDescriptors.number(at: path), !InheritedDescriptors.contains(number) else { return }
         throw unreadable(path, reason(EBADF))
     }
 
-    /// The error for a file that cannot be read, with the same words wherever one is named.
+    /// The error for a file that cannot be read, with the same wording everywhere.
     static func unreadable(_ path: String, _ reason: String, detail: String = "file") -> KeychainError {
         KeychainError(
             .fileUnavailable, "cannot read \(Visible.text(path)): \(reason).", hint: remedy(path),
             details: [detail: path])
     }
 
-    /// What to do about a file that cannot be read.
+    /// The hint for a file that cannot be read.
     static func remedy(_ path: String) -> String {
         if let number = InheritedDescriptors.number(at: path) { return "Let the shell open it: \(number)< FILE" }
         return "Check the path, and who may read it: ls -ld \(ShellWord.quoted(path))"
     }
 
-    /// What an error number of a file that cannot be read means.
+    /// The description of an error number of a file operation.
     static func reason(_ number: Int32) -> String {
         switch number {
         case ENOENT: "there is no such file"

@@ -3,16 +3,17 @@ import Glibc
 import Keyfob
 import KeyfobPrimitives
 
-/// Where a command writes a file: `-o FILE`, or standard output without one.
+/// The destination of a file that a command writes: `-o FILE`, or standard output.
 struct FileDestination {
     let path: String?
     let mode: mode_t
-    /// `--timeout`, where it was given: how long whoever is to read a FIFO is waited for.
+    /// The value of `--timeout`, if given; limits the wait for the reader of a FIFO.
     var timeout: TimeSpan?
 
-    /// Whether what is written goes there: a sentence about it would be taken for a part of it.
+    /// Whether the output goes to standard output. If so, no sentence is printed, because it would become part of the
+    /// output.
     ///
-    /// - Throws: `KeychainError` for a path whose links lead nowhere.
+    /// - Throws: `KeychainError` if the links of the path cannot be followed.
     var isStandardOutput: Bool {
         get throws(KeychainError) {
             guard let path, path != "-" else { return true }
@@ -21,11 +22,11 @@ struct FileDestination {
         }
     }
 
-    /// Replaces the file in one step: who reads it sees the old content or the new.
+    /// Replaces the file atomically: readers see the old content or the new.
     ///
-    /// - Returns: Whether that changed anything: not where the file had this content, nor on a standard stream.
-    /// - Throws: `KeychainError`: `fileUnavailable`, `refused` where that is not allowed, `diskFull`, `timedOut` where
-    ///   nobody reads a FIFO.
+    /// - Returns: Whether the content was changed; `false` for a standard stream or for unchanged content.
+    /// - Throws: `KeychainError.fileUnavailable`; `refused` if the target must not be written; `diskFull`; `timedOut`
+    ///   if a FIFO has no reader.
     @discardableResult
     func write(_ bytes: SecretBytes, isPrivateKey: Bool = false, force: Bool = false) throws -> Bool {
         guard let path, try !isStandardOutput else {
@@ -37,7 +38,7 @@ struct FileDestination {
             try unsafe bytes.withUnsafeBytes { try unsafe FileDescriptor.writeAll($0, to: STDERR_FILENO) }
             return false
         case .descriptor(let descriptor):
-            // Nobody may have opened it but Keyfob itself, for its vault.
+            // Keyfob itself may have opened the descriptor, for its vault.
             throw KeychainError(
                 .refused, "\(Visible.text(path)) is no file.", hint: "Leave -o out and redirect: >&\(descriptor)",
                 details: ["file": path])
@@ -47,14 +48,15 @@ struct FileDestination {
             return true
         case .file(let path):
             let isChange = !Self.holds(path, bytes)
-            // All the same: its mode may be another.
+            // Replaced even if the content is unchanged, because the mode may differ.
             try OpenFile.replace(path, with: bytes, mode: mode)
             return isChange
         }
     }
 
-    /// Opens what is no file. Of a FIFO that nobody reads, opening waits for somebody who does; with `--timeout` until
-    /// `deadline`.
+    /// Opens a device, pipe or socket. Opening a FIFO waits for a reader; with `--timeout` until `deadline`.
+    ///
+    /// - Throws: `KeychainError.fileUnavailable`; `timedOut` if a FIFO has no reader.
     private func openStream(_ path: String, by deadline: Deadline) throws(KeychainError) -> OpenFile {
         var status = stat()
         let isFIFO = unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO
@@ -71,12 +73,12 @@ struct FileDestination {
                     hint: "Start what is to read it, such as cat(1), or give it more time: --timeout 60s",
                     details: ["path": path])
             }
-            // Nothing tells of a reader but trying.
+            // There is no notification of a reader, so opening is retried.
             usleep(10_000)
         }
     }
 
-    /// Whether the file at `path` has this content. What cannot be read is taken for another.
+    /// Whether the file at `path` has this content; `false` if it cannot be read.
     private static func holds(_ path: String, _ bytes: SecretBytes) -> Bool {
         guard let file = OpenFile(path: path, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK) else { return false }
         return (try? file.read(limit: bytes.count + 1)) == bytes

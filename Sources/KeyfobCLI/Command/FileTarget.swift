@@ -2,20 +2,23 @@ import Foundation
 import Glibc
 import Keyfob
 
-/// Where bytes for a path go: a file is replaced in one step, which must happen neither to a symbolic link nor to what
-/// is no file. As root `-o /dev/stdout` would put a file in its place.
+/// The target of a path, with symbolic links resolved.
+///
+/// Files are replaced atomically, which must not happen to symbolic links and special files. As root, `-o /dev/stdout`
+/// would replace the device entry by a file.
 enum FileTarget {
-    /// A file, there or not, behind all links.
+    /// A regular file or a path that does not exist.
     case file(String)
-    /// A device, pipe or socket, which is written to as it is.
+    /// A device, pipe or socket, which is opened and written.
     case stream(String)
-    /// A descriptor of this process, such as that of `/dev/stdout`; whose it is, its number does not say.
+    /// A descriptor of this process, such as that of `/dev/stdout`. The number does not tell whether the caller opened
+    /// it.
     case descriptor(Int32)
 
-    /// Follows the links of `path`.
+    /// Resolves the links of `path`.
     ///
-    /// - Throws: `KeychainError`: `fileUnavailable` for links that lead to themselves, `refused` for a link of another
-    ///   user, who decides where it leads, `invalidArgument` for an empty path.
+    /// - Throws: `KeychainError.fileUnavailable` for too many levels of links; `refused` for a link of another user,
+    ///   who controls its target; `invalidArgument` for an empty path.
     init(_ path: String) throws(KeychainError) {
         guard !path.isEmpty else {
             throw KeychainError(.invalidArgument, UsageError.emptyName.message, hint: UsageError.emptyName.hint)
@@ -48,7 +51,8 @@ enum FileTarget {
             let link = String(decoding: buffer.prefix(count), as: UTF8.self)
             let folder = target.utf8.lastIndex(of: UInt8(ascii: "/")).map { target[...$0] } ?? ""
             let next = link.hasPrefix("/") ? link : folder + link
-            // Links in /proc lead to what has no path; what leads to a descriptor, such as /dev/stdout, is that.
+            // Links in /proc can lead to objects without a path. Links to descriptors, such as /dev/stdout, are handled
+            // in the next iteration.
             if InheritedDescriptors.number(at: next) == nil, unsafe stat(target, &followed) == 0,
                 ![S_IFREG, S_IFDIR].contains(followed.st_mode & S_IFMT)
             {

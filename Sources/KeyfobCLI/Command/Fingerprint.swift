@@ -1,10 +1,10 @@
 extension ItemName {
-    /// A digest by which something is known, or the beginning of one.
+    /// A digest of a certificate or key, or the beginning of one.
     struct Fingerprint: Equatable {
         let algorithm: String
         let hexadecimal: String
 
-        /// Whether this one begins as another one does.
+        /// Whether this fingerprint starts with another one.
         func begins(as other: Fingerprint) -> Bool {
             algorithm == other.algorithm && hexadecimal.hasPrefix(other.hexadecimal)
         }
@@ -12,13 +12,17 @@ extension ItemName {
 }
 
 extension ItemName.Fingerprint {
-    /// The fingerprint that a text is; `nil` for other texts.
+    /// Parses a fingerprint; `nil` for other text.
     ///
-    /// As documents and hints have it, `sha256:9a11…`, or its beginning; as `openssl x509 -fingerprint` prints it,
-    /// `sha256 Fingerprint=9A:11:…`; and no more than all of its digits, as texts have it, which say by their number
-    /// what they are. Colons between the digits are passed over.
+    /// The accepted forms are:
     ///
-    /// - Parameter shortest: How many digits a beginning has at least.
+    /// - `sha256:9a11…` or a prefix of it, as in documents and hints.
+    /// - `sha256 Fingerprint=9A:11:…`, as printed by `openssl x509 -fingerprint`.
+    /// - All digits alone; their number determines the algorithm.
+    ///
+    /// Colons between the digits are ignored.
+    ///
+    /// - Parameter shortest: The minimum number of digits of a prefix.
     init?(_ text: String, shortest: Int) {
         let text = text.lowercased()
         for algorithm in ["sha256", "sha1"] {
@@ -38,7 +42,7 @@ extension ItemName.Fingerprint {
         }
     }
 
-    /// Hexadecimal digits without the colons between them; `nil` where there is anything else.
+    /// The hexadecimal digits without colons; `nil` if the text contains other characters.
     private static func digits(_ text: String) -> String? {
         let digits = text.filter { $0 != ":" }
         return digits.allSatisfy { $0.isASCII && $0.isHexDigit } ? digits : nil

@@ -2,10 +2,10 @@ import ArgumentParser
 import Keyfob
 import PKCS11
 
-/// The options that every command takes, before or after its verb.
+/// The options that every command accepts, before or after its verb.
 ///
-/// An option wins over every environment variable, `--token` over `KEYFOB_KEYCHAIN` too. Commands read the computed
-/// values below, never the raw options.
+/// Options take precedence over all environment variables; `--token` also takes precedence over `KEYFOB_KEYCHAIN`.
+/// Commands use the computed values below instead of the raw options.
 struct GlobalOptions: ParsableArguments {
     @Option(name: [.customShort("k"), .long], help: ArgumentHelp("The keychain to use.", valueName: "name"),
         completion: NameCompletion.keychains)
@@ -64,7 +64,7 @@ struct GlobalOptions: ParsableArguments {
     var timeout: TimeSpan?
 
     func validate() throws {
-        // Commands that open no keychain start programs too.
+        // Commands that open no keychain may start programs too.
         EnvironmentVariable.withhold(namedBy: pinSource)
         if let timeout { HangWatch.choose(timeout.duration) }
         if verbose > 1 {
@@ -72,12 +72,12 @@ struct GlobalOptions: ParsableArguments {
         }
     }
 
-    /// The names above whose next argument is their value; a test compares them with the parser's own.
+    /// The options that take a value. A test compares them with those of the parser.
     static let namesTakingValue: Set<String> = [
         "-k", "--keychain", "--token", "--pin-source", "--format", "--color", "--progress", "--timeout",
     ]
 
-    /// The other names; the same test compares them.
+    /// The options without a value; checked by the same test.
     static let flags: Set<String> = [
         "--insecure-file", "--no-input", "-y", "--yes", "--dry-run", "--json", "-q", "--quiet", "-v", "--verbose",
     ]
@@ -90,8 +90,9 @@ extension GlobalOptions {
     /// The token of `--token` or `KEYFOB_TOKEN`.
     var tokenName: String? { token ?? Environment.nonEmpty("KEYFOB_TOKEN") }
 
-    /// The PIN source given on the command line. It goes before the one in a token's URI, which goes
-    /// before the environment's, so the two stay apart.
+    /// The PIN source on the command line.
+    ///
+    /// It takes precedence over the source in the token's URI, which takes precedence over that of the environment.
     var explicitPINSource: String? { pinSource }
 
     /// The PIN source of `KEYFOB_PIN_SOURCE`.
@@ -100,12 +101,13 @@ extension GlobalOptions {
     /// The PKCS#11 module of `KEYFOB_MODULE`.
     var modulePath: String? { Environment.nonEmpty("KEYFOB_MODULE") }
 
-    /// The terminal, which asks nothing with `--no-input` or `KEYFOB_NO_INPUT`.
+    /// The terminal; it refuses questions with `--no-input` or `KEYFOB_NO_INPUT`.
     var terminal: Terminal { noInput ? Terminal(mayAsk: false) : .standard }
 
-    /// Where and how results go.
+    /// Returns the output with the format and verbosity of the options.
     ///
-    /// - Throws: `UsageError` when `KEYFOB_FORMAT` names no format or two options contradict.
+    /// - Throws: `UsageError` if the command lacks the format, `KEYFOB_FORMAT` names no format, or two options
+    ///   contradict.
     func output() throws -> Output {
         var format: OutputFormat?
         switch formatOption {
@@ -119,7 +121,10 @@ extension GlobalOptions {
         return try output(format)
     }
 
-    /// As `output()`, for a command that writes a file in one of several formats, the first unless one is named.
+    /// Returns the output and the file format, for a command that writes a file. The first of `formats` is the default.
+    ///
+    /// - Throws: `UsageError` if the command lacks the format, `KEYFOB_FORMAT` names no format, or two options
+    ///   contradict.
     func output(writing formats: [ContentFormat]) throws -> (output: Output, content: ContentFormat) {
         precondition(!formats.isEmpty, "a command that writes a file has a format for it")
         guard case .content(let name) = formatOption else { return (try output(), formats[0]) }
@@ -128,7 +133,7 @@ extension GlobalOptions {
                 "this command has no format \(name.rawValue).",
                 hint: "Use one of: " + formats.map(\.rawValue).joined(separator: ", "))
         }
-        // Who says what the file is to be does not want a document because of a variable.
+        // If a file format is given, `KEYFOB_FORMAT` does not select a document as the result.
         return (try output(json ? nil : .table), name)
     }
 
@@ -139,9 +144,9 @@ extension GlobalOptions {
         return Output(format: format, colour: colour, isQuiet: quiet, verbosity: verbose)
     }
 
-    /// Whether to go on with something destructive: `--yes`, or the person's answer.
+    /// Whether to continue with a destructive operation: `--yes`, or the user's answer.
     ///
-    /// - Throws: `KeychainError.refused` where nobody can be asked; `cancelled` at end of file.
+    /// - Throws: `KeychainError.refused` if the question cannot be asked; `cancelled` at end of file.
     func confirm(_ question: String) throws -> Bool {
         if yes { return true }
         return try terminal.confirm(question)

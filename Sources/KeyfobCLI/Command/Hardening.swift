@@ -1,27 +1,28 @@
-// Either has sigaction(2): which of them, depends on the one that the compiler reads first.
+// Both modules declare sigaction(2); the compiler takes the declaration from the one it reads first.
 import CLinux
 import Glibc
 import Keyfob
 
-/// What the process gives up before it touches a secret.
+/// Restrictions that the process applies to itself before it handles secrets.
 enum Hardening {
-    /// No core dump, no attaching debugger of the same user, and no file that others can read.
+    /// Disables core dumps, debuggers of the same user, and files that other users can read.
     ///
-    /// Failures are ignored: a kernel that refuses leaves us where every other program is.
+    /// Failures are ignored; the process then has the protection of any other program.
     static func apply() {
-        // Also makes /proc/self belong to root, so that our memory cannot be read through it.
+        // This also makes root the owner of /proc/self, so that other processes cannot read our memory through it.
         _ = keyfob_set_dumpable(0)
         var none = rlimit(rlim_cur: 0, rlim_max: 0)
         unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
         silenceCrashes()
         CreationMask.restrict()
-        // A write beyond the limit of a file's size then fails and is reported, as on a full disk, instead of ending
-        // the process in silence.
+        // A write beyond the file size limit then fails with an error, as on a full disk, instead of ending the process
+        // silently.
         signal(SIGXFSZ, SIG_IGN)
     }
 
-    /// The failure where hardly a descriptor is left, as below a parent that leaks them: libdispatch ends the process
-    /// by a trap where it gets none for itself.
+    /// The failure if too few descriptors are available, for example under a parent that leaks them.
+    ///
+    /// libdispatch ends the process with a trap if it cannot open its own descriptor.
     static var failure: Failure? {
         var taken: [Int32] = []
         defer { for descriptor in taken { close(descriptor) } }
@@ -39,17 +40,17 @@ enum Hardening {
         return nil
     }
 
-    /// Twice what an import takes, the largest use there is.
+    /// Twice the number that an import needs, which needs the most.
     private static let neededDescriptors = 16
 
-    /// Has it told that a library has ended the process, with a status of its own that says something else here.
+    /// Reports it if a library calls exit(3), and replaces the exit status, which would be misleading.
     ///
-    /// We end by _exit(2), so whoever calls exit(3) is not us. SoftHSM does so where it is given no memory, also for an
-    /// object whose file claims to be larger than any memory.
+    /// Keyfob itself ends with _exit(2). SoftHSM calls exit(3) if an allocation fails, also for a damaged object file
+    /// that claims to be larger than the memory.
     static func reportForeignExit() {
         _ = process
         atexit {
-            // A child that a library has forked ends as it likes.
+            // A child that a library has forked is not affected.
             guard getpid() == Hardening.process else { return }
             let failure = Failure(
                 KeychainError(
@@ -64,27 +65,27 @@ enum Hardening {
 
     private static let process = getpid()
 
-    /// Has a crash end the process and say nothing.
+    /// Makes a crash end the process without output.
     ///
-    /// Swift installs handlers that print a backtrace with the registers, and the memory that they point to.
+    /// Swift's handlers would print a backtrace with the registers and the memory that they point to.
     private static func silenceCrashes() {
         for number in [SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGFPE, SIGBUS, SIGSEGV] {
             var previous = sigaction()
             guard unsafe sigaction(number, nil, &previous) == 0 else { continue }
-            // 0 is the default, and 1 ignored, as our parent wants it.
+            // 0 is the default action and 1 is "ignored", as set by the parent.
             guard unsafe unsafeBitCast(previous.__sigaction_handler.sa_handler, to: Int.self) > 1 else { continue }
             signal(number, SIG_DFL)
         }
     }
 
-    /// Puts something in the place of standard streams that the parent closed.
+    /// Opens replacements for standard streams that the parent closed.
     ///
-    /// Else the first files that are opened, the token's among them, would get their numbers, and messages would be
-    /// written into them. What is put there refuses reading and writing as a closed stream does (EBADF).
+    /// Otherwise the first opened files, including the token's, would get the numbers of the streams, and messages
+    /// would be written into them. Reading or writing the replacements fails with EBADF, as with closed streams.
     static func occupyStandardStreams() {
         for (descriptor, mode) in [(STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_RDONLY)]
         where fcntl(descriptor, F_GETFD) < 0 {
-            // The lowest free number is the one just found free: those below it are taken by now.
+            // open(2) returns the lowest free number, which is this one, because all lower numbers are in use.
             _ = unsafe keyfob_open("/dev/null", mode, 0)
         }
     }

@@ -1,29 +1,29 @@
 import ArgumentParser
 import Keyfob
 
-/// A command line split into the command it names and that command's arguments.
+/// A command line, split into the command and its arguments.
 ///
-/// Done before ArgumentParser sees it, for three reasons: an unknown verb gets the nearest known one,
-/// global options may stand before the verb, and only the named command is built by reflection, which
-/// for the whole tree would cost more than reading a secret.
+/// This happens before ArgumentParser runs, for three reasons. An unknown verb gets a suggestion. Global options may
+/// precede the verb. Only the named command is built by reflection; for the whole tree that would take longer than
+/// reading a secret.
 struct Invocation {
-    /// The named command; the root or a noun when no verb follows.
+    /// The named command; the root or a group if no verb follows.
     let command: any ParsableCommand.Type
-    /// The words that lead to it, such as `["secret", "set"]`.
+    /// The words that select the command, such as `["secret", "set"]`.
     let path: [String]
-    /// Everything else, in its order, options that stood before the verb first.
+    /// All other arguments in their order, with options before the verb first.
     let arguments: [String]
 
-    /// Splits `arguments`, which do not include the program's name.
+    /// Splits `arguments`, which exclude the program's name.
     ///
-    /// - Throws: `UsageError` for a word that names no command.
+    /// - Throws: `UsageError` for a word that names no command, and for an unknown option before the verb.
     init(_ arguments: [String], root: any ParsableCommand.Type) throws {
         let arguments = Self.separatingEmptyValues(arguments)
         var command = root
         var path: [String] = []
         var leading: [String] = []
         var index = 0
-        // What stands behind an option that nobody knows may be its value, and a secret.
+        // The word after an unknown option may be its value, which may be a secret.
         var unknownOption: String?
         while index < arguments.count, arguments[index] != "--" {
             let word = arguments[index]
@@ -42,7 +42,7 @@ struct Invocation {
             let children = command.configuration.subcommands
             if children.isEmpty { break }
             guard let child = children.first(where: { Self.names(of: $0).contains(word) }) else {
-                // ArgumentParser's own `help` stands in no list of subcommands.
+                // ArgumentParser's own `help` is not in the list of subcommands.
                 if path.isEmpty, word == "help" {
                     try Self.checkHelp(arguments[(index + 1)...], children)
                     break
@@ -60,8 +60,10 @@ struct Invocation {
         self.arguments = Self.separatingAttachedValues(leading + arguments[index...], of: command, root: root)
     }
 
-    /// The words, with `--name=` as two of them: ArgumentParser sees no value there and would take the next word for
-    /// it, so that `rm --user="$EMPTY" a b` removed b of user "a".
+    /// Splits `--name=` into the name and an empty value.
+    ///
+    /// ArgumentParser would treat the next word as the value, so that `rm --user="$EMPTY" a b` would remove b of user
+    /// "a".
     private static func separatingEmptyValues(_ words: [String]) -> [String] {
         let end = words.firstIndex(of: "--") ?? words.endIndex
         return words[..<end].flatMap { word in
@@ -71,23 +73,23 @@ struct Invocation {
         } + words[end...]
     }
 
-    /// The words, with `-kNAME` as two of them (POSIX XBD 12.2): to ArgumentParser each letter would be an option.
+    /// Splits `-kNAME` into two words (POSIX XBD 12.2). ArgumentParser would treat each letter as an option.
     private static func separatingAttachedValues(
         _ words: [String], of command: any ParsableCommand.Type, root: any ParsableCommand.Type
     ) -> [String] {
         let end = words.firstIndex(of: "--") ?? words.endIndex
         return words[..<end].flatMap { word -> [String] in
             let (name, value) = (String(word.prefix(2)), String(word.dropFirst(2)))
-            // ArgumentParser itself takes -k=NAME.
+            // ArgumentParser supports -k=NAME itself.
             guard ["-k", "-u", "-o"].contains(name), !value.isEmpty, !value.hasPrefix("=") else { return [word] }
-            // The help is made for such a word only: that takes longer than most commands do.
+            // The help text is generated only for such a word, because that takes longer than most commands.
             let isKnown = name == "-k" || root.helpMessage(for: command).contains("\n  \(name), --")
             return isKnown ? [name, value] : [word]
         } + words[end...]
     }
 
-    /// Whether the word behind an option may be its value: not behind flags, alone or standing together, and not where
-    /// the value is attached.
+    /// Whether the word after an option may be its value. False for flags, alone or combined, and if the option has an
+    /// attached value.
     private static func mayTakeValue(_ option: String) -> Bool {
         guard !option.hasPrefix("--") else {
             return !option.contains("=") && !GlobalOptions.flags.union(["--help", "--version"]).contains(option)
@@ -95,7 +97,7 @@ struct Invocation {
         return !option.hasPrefix("-k") && !option.dropFirst().allSatisfy { "qvyh".contains($0) }
     }
 
-    /// Refuses the words after `help` where they name no command: ArgumentParser would explain the nearest above.
+    /// Refuses words after `help` that name no command; ArgumentParser would show the help of the parent command.
     private static func checkHelp(
         _ words: ArraySlice<String>, _ children: [any ParsableCommand.Type]
     ) throws {
@@ -109,22 +111,23 @@ struct Invocation {
         }
     }
 
-    /// The command line in the order that the root command can parse.
+    /// The command line in an order that the root command can parse.
     var normalized: [String] { path + arguments }
 
-    /// The command, parsed.
+    /// Parses the command.
     ///
-    /// - Throws: what ArgumentParser throws, with the root's view of usage and help.
+    /// - Throws: The error of ArgumentParser for the whole command line, so that usage and help have the full path.
     func parse(root: any ParsableCommand.Type) throws -> any ParsableCommand {
         guard command.configuration.subcommands.isEmpty else {
-            // Global options are fine here, though root and nouns declare none; what is missing is the verb.
+            // The global options are valid here, although root and groups do not declare them. The error is the missing
+            // verb.
             let isVerbless = (try? GlobalOptions.parse(arguments)) != nil
             return try root.parseAsRoot(isVerbless ? path : normalized)
         }
         do {
             return try Self.parse(command, arguments)
         } catch {
-            // Errors and help texts name the command by its whole path only when the root parses.
+            // Errors and help texts contain the full path of the command only if the root parses.
             return try root.parseAsRoot(normalized)
         }
     }
@@ -143,7 +146,7 @@ struct Invocation {
         [name(of: command)] + command.configuration.aliases
     }
 
-    /// What others call `rm`.
+    /// Common synonyms for `rm`.
     private static let removals: Set = ["remove", "delete", "del", "destroy", "erase", "unlink", "drop"]
 
     private static func unknown(_ word: String, after path: [String], _ children: [any ParsableCommand.Type])
@@ -152,16 +155,16 @@ struct Invocation {
         let parent = (["keyfob"] + path).joined(separator: " ")
         let names = children.filter { $0.configuration.shouldDisplay }.flatMap(names)
         var hint = "All commands: \(parent) --help"
-        // To a guess by letters "remove" is near to "retire"; whoever wants something gone must not be shown another
-        // way.
+        // "remove" is more similar to "retire" than to "rm", but a user who wants to remove something must be shown
+        // `rm`.
         let nearest = removals.contains(word.lowercased())
             ? names.first { $0 == "rm" } : Spelling.nearest(to: word, among: names)
         if let nearest { hint = "Did you mean \"\(nearest)\"? " + hint }
         return UsageError("\"\(Visible.text(word))\" is no command of \(parent).", hint: hint)
     }
 
-    /// An option before a verb that is none of the global ones. Of letters behind one hyphen, as in -phunter2, no more
-    /// than the first is repeated.
+    /// The error for an unknown option before the verb. For combined short options, as in -phunter2, it repeats only
+    /// the first letter.
     private static func unknown(option: String, after path: [String]) -> UsageError {
         let isLong = option.hasPrefix("--")
         let name = isLong ? option : String(option.prefix(2)) + (option.count > 2 ? "…" : "")

@@ -5,19 +5,21 @@ import KeyfobPrimitives
 import OpenSSL
 import PKCS11
 
-/// What a person types to mean one certificate, key or identity.
+/// The name with which a user selects a certificate, key or identity.
 ///
-/// Tried in this order, the first kind that finds anything decides: a PKCS#11 URI, the exact label, a
-/// fingerprint (behind `sha256:` or `sha1:` also its beginning), the certificate's common name.
+/// The forms are tried in this order, and the first form with a match decides: PKCS#11 URI, exact label, fingerprint
+/// (with `sha256:` or `sha1:` also a prefix), common name of the certificate.
 struct ItemName: ExpressibleByArgument {
     let text: String
-    /// Whether a common name counts.
+    /// Whether common names match.
     private var isByCommonName = true
 
     init(_ text: String) { self.text = text }
 
-    /// The same for what removes: something is called by its own name, a fingerprint or a URI. By its common name the
-    /// same command, run once more, would remove what happens to have that, and its key, until nothing is left.
+    /// The same name without matching common names, for commands that remove objects.
+    ///
+    /// Otherwise the same command, run again, would remove the next object with that common name and its key, until
+    /// none is left.
     var own: ItemName {
         var name = self
         name.isByCommonName = false
@@ -31,7 +33,10 @@ struct ItemName: ExpressibleByArgument {
         text = argument
     }
 
-    /// The one item that is meant; of several of one certificate or key the first. - Throws: As `resolveAll`.
+    /// Returns the item that matches; the first one if one certificate or key is several items.
+    ///
+    /// - Throws: `KeychainError.itemNotFound` with a suggestion, `ambiguous` with all matches, `invalidArgument` for an
+    ///   invalid URI; `UsageError` for a PIN in the URI.
     func resolve<Item: KeychainItem>(
         among items: [Item], _ noun: Noun, in keychain: Keychain, fingerprints: (Item) throws -> [Fingerprint],
         commonName: (Item) throws -> String?
@@ -42,11 +47,11 @@ struct ItemName: ExpressibleByArgument {
         return first
     }
 
-    /// The items that are meant, all of one certificate or key: in several access groups it is several items.
+    /// Returns the items that match, all of one certificate or key. In several access groups, that is several items.
     ///
-    /// - Parameter noun: Singular and plural of what is looked for, and the command that lists them.
-    /// - Throws: `KeychainError`; `itemNotFound` with what may have been meant, `ambiguous` with all that fit,
-    ///   `invalidArgument` for a URI that is none; `UsageError` for a PIN in it.
+    /// - Parameter noun: The kind of item, in singular and plural, and the command that lists it.
+    /// - Throws: `KeychainError.itemNotFound` with a suggestion, `ambiguous` with all matches, `invalidArgument` for an
+    ///   invalid URI; `UsageError` for a PIN in the URI.
     func resolveAll<Item: KeychainItem>(
         among items: [Item], _ noun: Noun, in keychain: Keychain, fingerprints: (Item) throws -> [Fingerprint],
         commonName: (Item) throws -> String?
@@ -60,11 +65,11 @@ struct ItemName: ExpressibleByArgument {
         guard isOne else {
             let names = try found.map { item in
                 let label = item.label ?? ""
-                // Equal labels are told apart by what is not equal.
+                // Items with equal labels are shown with a fingerprint or URI.
                 let isUnique = found.filter { $0.label?.isIdentical(to: label) ?? false }.count == 1
                 return isUnique ? label : "\(label) (\(try Self.distinction(of: item, fingerprints(item), keychain)))"
             }
-            // Those that have one name have none that is fuller.
+            // If all items have the same label, a longer name does not help.
             let isOneName = found.allSatisfy { ($0.label ?? "").isIdentical(to: first.label ?? "") }
             let example = try Self.distinction(of: first, fingerprints(first), keychain)
             throw KeychainError(
@@ -77,7 +82,7 @@ struct ItemName: ExpressibleByArgument {
         return found
     }
 
-    /// What is looked for.
+    /// The kind of item that is searched.
     struct Noun {
         let singular: String
         let plural: String
@@ -99,11 +104,11 @@ struct ItemName: ExpressibleByArgument {
             let found = try items.filter { item in try fingerprints(item).contains { $0.begins(as: wanted) } }
             guard found.isEmpty else { return found }
         }
-        // A common name is shared by all versions of an identity; whoever gives no more than it means the one in use.
+        // All versions of an identity share a common name, which therefore means the current version.
         let named = try items.filter { try commonName($0)?.isIdentical(to: text) ?? false }
         let current = named.filter { $0.nameOfVersion == nil }
         let meant = current.isEmpty ? named : current
-        // What has no name of its own is called by no other.
+        // For removal, a common name matches only items without a label.
         if !isByCommonName, let other = meant.lazy.compactMap(\.label).first(where: { !$0.isEmpty }) {
             let error = notFound([], noun, keychain)
             let which = current.isEmpty ? "An earlier version" : "One that is called otherwise"
@@ -138,7 +143,7 @@ struct ItemName: ExpressibleByArgument {
             details: ["name": text, "keychain": keychain.name])
     }
 
-    /// What tells an item from others of its name: a fingerprint, or where it has none its URI.
+    /// The shortest text that distinguishes an item from others of its name: a fingerprint, or the URI if it has none.
     private static func distinction(
         of item: some KeychainItem, _ fingerprints: [Fingerprint], _ keychain: Keychain
     ) throws -> String {
@@ -154,7 +159,9 @@ struct ItemName: ExpressibleByArgument {
 }
 
 extension ItemName {
-    /// The identity that is meant. - Throws: As `resolve`.
+    /// Returns the matching identity.
+    ///
+    /// - Throws: `KeychainError.itemNotFound`, `ambiguous`, `invalidArgument`; `UsageError` for a PIN in the URI.
     func identity(in keychain: Keychain) throws -> Identity {
         try resolve(
             among: keychain.find(.identities), .identity, in: keychain,
@@ -162,7 +169,9 @@ extension ItemName {
             commonName: { try $0.certificate().subject.commonName })
     }
 
-    /// All items of the identity that is meant. - Throws: As `resolveAll`.
+    /// Returns all items of the matching identity.
+    ///
+    /// - Throws: `KeychainError.itemNotFound`, `ambiguous`, `invalidArgument`; `UsageError` for a PIN in the URI.
     func identities(in keychain: Keychain) throws -> [Identity] {
         let found = try resolveAll(
             among: keychain.find(.identities), .identity, in: keychain,
@@ -174,11 +183,11 @@ extension ItemName {
     /// All items of a certificate that are meant: those that bear the name, or that the URI names. Where neither names
     /// an item, such as for a fingerprint, each.
     ///
-    /// - Throws: `KeychainError`; `itemNotFound` where the certificate is gone, and as `find`.
+    /// - Throws: `KeychainError.itemNotFound` if the certificate is gone, and the errors of `find`.
     func certificates(
         of found: CertificateItem, in keychain: Keychain
     ) throws -> (meant: [CertificateItem], others: [CertificateItem]) {
-        // With a login: what was found without one does not know its rows in the vault.
+        // Logs in, because items that were found without a login lack their rows in the vault.
         let all = try keychain.find(.certificates).filter { $0.der == found.der }
         guard !all.isEmpty else { throw KeychainError(.itemNotFound, "the certificate is gone.") }
         let uri = try uri()
@@ -202,33 +211,34 @@ extension ItemName {
         one.reference == other.reference && (one.label ?? "").isIdentical(to: other.label ?? "")
     }
 
-    /// The certificate that is meant; the token is not opened where the vault's index has it.
+    /// Returns the matching certificate. Does not open the token if the index of the vault has the certificate.
     ///
-    /// - Throws: As `resolve`.
+    /// - Throws: `KeychainError.itemNotFound`, `ambiguous`, `invalidArgument`; `UsageError` for a PIN in the URI.
     func certificate(in keychain: Keychain) throws -> CertificateItem {
         func resolve(_ items: [CertificateItem]) throws -> CertificateItem {
             try self.resolve(
                 among: items, .certificate, in: keychain, fingerprints: { Self.fingerprints(ofCertificate: $0.der) },
                 commonName: { try $0.certificate().subject.commonName })
         }
-        // A label is looked for first, and by it nothing else need be parsed.
+        // Labels are tried first, because other certificates need not be parsed then.
         let labelled = PKCS11URI.hasScheme(text) ? [] : try keychain.publicCertificates(label: text)
         guard labelled.isEmpty else { return try resolve(labelled) }
         do { return try resolve(keychain.publicCertificates()) } catch let error as KeychainError
             where error.code == .itemNotFound && !PKCS11URI.hasScheme(text)
         {
-            // Perhaps one that the token shows after a login only; where nobody can log in, the first answer stands.
+            // The token may show the certificate only after a login. If a login is impossible, the first error is
+            // thrown.
             let all = (try? keychain.find(.certificates)) ?? []
             guard !all.isEmpty else { throw error }
             return try resolve(all)
         }
     }
 
-    /// The private or secret key that is meant; a public key only where there is no private half.
+    /// Returns the matching private or secret key; a public key only if there is no private one.
     ///
-    /// The name of an identity means its key, which a renewal may have made under another label.
+    /// The name of an identity selects its key, which may have another label after a renewal.
     ///
-    /// - Throws: As `resolve`.
+    /// - Throws: `KeychainError.itemNotFound`, `ambiguous`, `invalidArgument`; `UsageError` for a PIN in the URI.
     func key(in keychain: Keychain) throws -> KeyItem {
         guard try keychain.find(.identity(label: text)).isEmpty else { return try identity(in: keychain).key }
         return try resolve(
@@ -236,9 +246,11 @@ extension ItemName {
             fingerprints: { try Self.fingerprints(of: $0, in: keychain) }, commonName: { _ in nil })
     }
 
-    /// All items of the key that is meant. The name of an identity is none: what is destroyed is named itself.
+    /// Returns all items of the matching key, for removal. The name of an identity does not match, because a key to be
+    /// destroyed must be named itself.
     ///
-    /// - Throws: As `resolveAll`; `itemNotFound` also says what to type where it is an identity's name.
+    /// - Throws: `KeychainError.itemNotFound`, with the right command if an identity has the name; `ambiguous`,
+    ///   `invalidArgument`. `UsageError` for a PIN in the URI.
     func keys(in keychain: Keychain) throws -> [KeyItem] {
         do {
             return try resolveAll(
@@ -247,7 +259,7 @@ extension ItemName {
         } catch let error as KeychainError where error.code == .itemNotFound {
             guard let identity = try keychain.find(.identity(label: text)).first else { throw error }
             let mark = Self.short(try Self.fingerprints(of: identity.key, in: keychain))
-            // The label of an identity, and of the key in it, is its certificate's.
+            // An identity and its key item have the label of the certificate; this finds the key's own label.
             let hash = identity.key.publicKeyHash
             let object = hash == nil ? nil : try Self.keys(in: keychain).first { $0.publicKeyHash == hash }
             throw KeychainError(
@@ -260,9 +272,11 @@ extension ItemName {
         }
     }
 
-    /// Refuses a key that another one may have been meant by: that of the identity of this name, as `key(in:)` has it.
-    /// What bears the name itself is then the key of an earlier version. And one whose name on the token no list shows:
-    /// a renewal made it under that name, which a hint of then may have told, and it is an identity's now.
+    /// Refuses to remove a key if the user may mean another one.
+    ///
+    /// An identity of this name may have a newer key; the key with this label then belongs to an earlier version. Or no
+    /// list shows the label: a renewal made the key under this label, and now it belongs to an identity with another
+    /// name.
     ///
     /// - Throws: `KeychainError.ambiguous`.
     func requireMeant(_ key: KeyItem, in keychain: Keychain) throws {
@@ -286,7 +300,7 @@ extension ItemName {
             hint: "If you mean it: keyfob key rm \(mark)", details: ["name": text])
     }
 
-    /// The keys of a keychain under their labels on the token, each pair once: as its private half.
+    /// The keys of a keychain with their labels on the token. A pair is represented by its private key.
     static func keys(in keychain: Keychain) throws -> [KeyItem] {
         let all = try keychain.find(.keys)
         let privateIDs = Set(all.filter { $0.keyClass == .private }.compactMap(\.publicKeyHash))
@@ -295,7 +309,7 @@ extension ItemName {
         }
     }
 
-    /// The fingerprints of a certificate's DER.
+    /// The fingerprints of a certificate, of its DER.
     static func fingerprints(ofCertificate der: Data) -> [Fingerprint] {
         [
             Fingerprint(algorithm: "sha256", hexadecimal: Digest.sha256(der).hexadecimal),
@@ -303,7 +317,7 @@ extension ItemName {
         ]
     }
 
-    /// The fingerprints of a key: SHA-256 of its SubjectPublicKeyInfo, and its identifier, which is a SHA-1.
+    /// The fingerprints of a key: the SHA-256 of its SubjectPublicKeyInfo, and its identifier, which is a SHA-1.
     static func fingerprints(of key: KeyItem, in keychain: Keychain) throws -> [Fingerprint] {
         var fingerprints: [Fingerprint] = []
         if let publicKey = try keychain.publicKey(of: key) {

@@ -2,8 +2,8 @@ import ArgumentParser
 
 /// The root of the command tree.
 ///
-/// Commands are synchronous: the library blocks where the token blocks, and starting the concurrency
-/// runtime would only delay the first byte.
+/// Commands are synchronous: the library blocks while the token does, and starting the concurrency runtime would only
+/// delay the output.
 struct KeyfobCommand: ParsableCommand {
     static let version = "0.1.0"
 

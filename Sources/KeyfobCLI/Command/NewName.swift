@@ -5,7 +5,7 @@ import KeyfobPrimitives
 import OpenSSL
 import PKCS11
 
-/// A name for something that is made or imported.
+/// Checks for the name of a new object.
 enum NewName {
     /// Refuses a name by which nothing would be found again: one that is empty or blank, or begins like a URI.
     ///
@@ -15,7 +15,7 @@ enum NewName {
         try requireNoURI(name)
     }
 
-    /// Refuses a name that every other command takes for a URI.
+    /// Refuses a name that other commands would treat as a URI.
     ///
     /// - Throws: `ValidationError`.
     static func requireNoURI(_ name: String) throws {
@@ -24,18 +24,19 @@ enum NewName {
         }
     }
 
-    /// Refuses a name for a new certificate that another one has: no command would know which is meant.
+    /// Refuses a name for a new certificate that another certificate has, because the name would be ambiguous.
     ///
-    /// One that is stored already is given no name.
+    /// A certificate that is stored already passes, because it gets no new name.
     ///
-    /// - Throws: `KeychainError` with code `duplicateItem`.
+    /// - Throws: `KeychainError.duplicateItem`.
     static func requireFree(
         _ name: String, for certificate: Certificate, among stored: [CertificateItem], in keychain: Keychain
     ) throws(KeychainError) {
         guard !stored.contains(where: { $0.der == certificate.der }),
             stored.contains(where: { $0.label?.isIdentical(to: name) ?? false })
         else { return }
-        // Of an identity `cert rm` would leave the key behind. What cannot be looked up is no second failure.
+        // `cert rm` would leave the key of an identity behind. Errors of the search are ignored, because it only
+        // selects a hint.
         let noun = (try? keychain.find(.identity(label: name)).isEmpty) ?? true ? "cert" : "identity"
         throw KeychainError(
             .duplicateItem,

@@ -3,17 +3,18 @@ import Keyfob
 import KeyfobPrimitives
 
 extension OpenFile {
-    /// Everything up to the end; where that is more than `limit` bytes, one byte more than these.
+    /// Reads everything up to the end, but at most one byte more than `limit`.
     ///
-    /// Blocks until whoever writes to a pipe has closed it. Without `--timeout` they may take as long as they want, as
-    /// what makes a value may be slow; a person who types at a terminal may always.
+    /// Blocks until the writer of a pipe has closed it. Without `--timeout` there is no limit, because producing a
+    /// value may be slow. A terminal never has a limit.
     ///
-    /// - Parameter timeout: `--timeout`, where it was given.
-    /// - Throws: `timedOut` where a pipe was not closed in that time; `fileUnavailable` and the like.
+    /// - Parameter timeout: The value of `--timeout`, if given.
+    /// - Throws: `KeychainError.timedOut` if a pipe was not closed in time; `fileUnavailable` if reading fails.
     func readAll(upTo limit: Int, waiting timeout: TimeSpan?) throws(KeychainError) -> SecretBytes {
         guard let timeout, isatty(descriptor) != 1 else { return try read(limit: limit + 1) }
         do throws(KeychainError) {
-            // At least a second: who does not want to wait for a busy keychain may have to for his own value.
+            // At least one second: a short `--timeout` is meant for a busy keychain, and the user's own value may take
+            // longer.
             return try read(limit: limit + 1, by: .after(max(timeout.duration, .seconds(1))))
         } catch {
             guard error.code == .timedOut else { throw error }

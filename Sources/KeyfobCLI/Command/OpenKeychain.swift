@@ -4,30 +4,31 @@ import Keyfob
 import KeyfobPrimitives
 import PKCS11
 
-/// The one way a command gets its keychain.
+/// Opening of the keychain; all commands use these functions.
 extension GlobalOptions {
-    /// Opens the keychain that the options name, else the default one.
+    /// Opens the keychain that the options select, else the default one.
     ///
-    /// Blocks for as long as it takes to open a file; the token is touched when a secret is.
+    /// Blocks while files are opened. The token is used only when a secret is.
     ///
-    /// - Throws: `KeychainError`; what `Keychain.open` throws, and `invalidArgument` for a PIN source that is none.
+    /// - Throws: The `KeychainError` of `Keychain.open`; `invalidArgument` for an invalid PIN source. `UsageError` for
+    ///   contradictory options.
     func openKeychain(allowsFinalTry: Bool = false, opensTokenAhead: Bool = false) throws -> Keychain {
         var options = try keychainOptions(allowsFinalTry: allowsFinalTry)
         options.opensTokenAhead = opensTokenAhead
         return try Keychain.open(selectedKeychainName(), options: options)
     }
 
-    /// As `openKeychain()`; `nil` where there is no keychain at all yet and none was named, for a command that can do
-    /// without.
+    /// Like `openKeychain()`, but returns `nil` if no keychain exists yet and none was named. For commands that do not
+    /// need one.
     func openKeychainIfThere() throws -> Keychain? {
         do { return try openKeychain() } catch let error as KeychainError
             where error.code == .notInitialized && keychainName == nil && tokenName == nil
         { return nil }
     }
 
-    /// How commands use keychains: few calls, a person to ask where there is one.
+    /// The keychain options for commands: one-shot use, and questions at the terminal, if there is one.
     ///
-    /// - Throws: `KeychainError` with code `invalidArgument` for a PIN source that is none.
+    /// - Throws: `KeychainError.invalidArgument` for an invalid PIN source.
     func keychainOptions(allowsFinalTry: Bool = false) throws -> Keychain.Options {
         var options = Keychain.Options(
             terminal: terminal, showsProgress: showsProgress)
@@ -36,23 +37,23 @@ extension GlobalOptions {
             options.pinCommandTimeout = timeout.duration
             options.pinDescriptorTimeout = timeout.duration
         }
-        // The variable KEYFOB_PIN_SOURCE is the library's to read: it goes after a URI's source.
+        // The library reads KEYFOB_PIN_SOURCE itself, because a source in the token's URI takes precedence over it.
         options.pinSource = try explicitPINSource.map { try PINSource(parsing: $0) }
         options.allowsInsecureFiles = insecureFile
         options.allowsFinalTry = allowsFinalTry
         return options
     }
 
-    /// How long a wait for the token, the vault or another process may take (`Keychain.Options.timeout`).
+    /// The limit for waiting for the token, the vault or another process (`Keychain.Options.timeout`).
     var patience: Duration { timeout?.duration ?? Keychain.Options().timeout }
 
-    /// Whether progress is shown: as `--progress` says, or where somebody watches who has not asked for quiet.
+    /// Whether to show progress: as `--progress` says, else if standard error is a terminal and `--quiet` is not set.
     var showsProgress: Bool { progress == .always || (progress == .auto && !quiet && Self.hasWatcher) }
 
-    /// Whether somebody may be reading what goes to standard error.
+    /// Whether standard error is a terminal.
     static var hasWatcher: Bool { isatty(STDERR_FILENO) == 1 }
 
-    /// Where commands that read a PIN or passphrase themselves take it from.
+    /// The environment in which commands read a PIN or passphrase themselves.
     func pinEnvironment(noInput: Bool) -> PINEnvironment {
         PINEnvironment(
             prompter: TerminalPrompter(terminal), noInput: noInput, allowInsecureFiles: insecureFile,
@@ -60,13 +61,14 @@ extension GlobalOptions {
             descriptorDeadline: timeout?.duration)
     }
 
-    /// The keychain's name: `--keychain`, else the keychain on the token of `--token`, else that of `KEYFOB_KEYCHAIN`,
-    /// else the one on the token of `KEYFOB_TOKEN`; `nil` for the default one.
+    /// The name of the selected keychain; `nil` for the default one.
     ///
-    /// What stands on the command line goes before every variable: a profile must not choose what a command removes.
+    /// The order is `--keychain`, the keychain on the token of `--token`, `KEYFOB_KEYCHAIN`, the keychain on the token
+    /// of `KEYFOB_TOKEN`. Options take precedence over all variables, so that a shell profile cannot choose what a
+    /// command removes.
     ///
-    /// - Throws: `KeychainError`; `noSuchKeychain` where no keychain is on that token, `ambiguous` where several are;
-    ///   `UsageError` for a malformed URI, a PIN in it, and two options that contradict.
+    /// - Throws: `KeychainError.noSuchKeychain` if no keychain is on the token; `ambiguous` if several are.
+    ///   `UsageError` for a malformed URI, a PIN in it, or contradictory options.
     func selectedKeychainName() throws -> String? {
         if let keychain {
             if let token { try Self.require(keychain, onToken: token) }
@@ -76,10 +78,10 @@ extension GlobalOptions {
         return try keychainName ?? tokenName.map(Self.keychainName(onToken:))
     }
 
-    /// The keychain that a command was given as its argument; without one, as `selectedKeychainName()`.
+    /// The name of the keychain given as an argument, else `selectedKeychainName()`.
     ///
-    /// - Throws: As `selectedKeychainName()`; `UsageError` where an option names another one. A variable never does: it
-    ///   stands for what a command line leaves out.
+    /// - Throws: The errors of `selectedKeychainName()`; `UsageError` if an option selects another keychain. A variable
+    ///   never conflicts, because it only applies if the command line selects none.
     func selectedKeychainName(argument name: String?) throws -> String? {
         guard let name else { return try selectedKeychainName() }
         try requireNoOther(than: name)
@@ -87,7 +89,7 @@ extension GlobalOptions {
         return name
     }
 
-    /// Refuses `--keychain` for another keychain than the one that a command was given as its argument.
+    /// Refuses `--keychain` if it differs from the keychain given as an argument.
     ///
     /// - Throws: `UsageError`.
     func requireNoOther(than name: String) throws {
@@ -97,9 +99,9 @@ extension GlobalOptions {
             hint: "Give one of the two.")
     }
 
-    /// Refuses a keychain and a token that were both named, where the keychain is on another token.
+    /// Refuses a keychain that is not on the given token.
     ///
-    /// - Throws: `UsageError`; `KeychainError` where the keychain's configuration cannot be read.
+    /// - Throws: `UsageError`; `KeychainError` if the configuration of the keychain cannot be read.
     static func require(_ keychain: String, onToken token: String) throws {
         let wanted = try TokenChoice.uri(token)
         guard try isOn(wanted, Keychains().configuration(keychain)) else {
@@ -112,16 +114,16 @@ extension GlobalOptions {
     /// Whether a keychain is on the token of a label or URI. The token is asked where the URI names a slot or a module,
     /// of which the configuration says nothing; one that does not answer is not the one.
     static func isOn(_ wanted: PKCS11URI, _ configuration: KeychainConfiguration) -> Bool {
-        // A configuration whose token nobody can name is on no token.
+        // A keychain whose token URI is invalid is on no token.
         guard let token = try? PKCS11URI(configuration.token) else { return false }
         guard TokenChoice.names(wanted, token) else { return false }
         guard wanted.namesSlotOrModule else { return true }
         return (try? TokenInventory.entry(of: configuration, includesAll: true).isNamed(by: wanted)) ?? false
     }
 
-    /// The one keychain on a token, by the configurations alone.
+    /// The one keychain on a token, according to the configurations.
     ///
-    /// - Throws: As `selectedKeychainName()`.
+    /// - Throws: `KeychainError.noSuchKeychain` or `ambiguous`; `UsageError` for a malformed URI or a PIN in it.
     static func keychainName(onToken tokenName: String) throws -> String {
         let wanted = try TokenChoice.uri(tokenName)
         let found = try Keychains().all().filter { isOn(wanted, $0) }.map(\.name)
@@ -141,7 +143,7 @@ extension GlobalOptions {
 }
 
 extension Keychain.Options {
-    /// The options of a command without any on its command line.
+    /// The options of a command that was given no options.
     init(terminal: Terminal, showsProgress: Bool) {
         self.init()
         isOneShot = true
@@ -155,7 +157,7 @@ extension Keychain.Options {
 }
 
 extension Keychain.Options {
-    /// Why a token may take its time over what the pool of sessions names.
+    /// The reason why a call of the token may take long.
     private static func reason(_ call: String) -> String {
         call == PKCS11Function.login.rawValue
             ? " to log in" : ": a large key takes its time, and some tokens want to be touched"
@@ -166,7 +168,7 @@ extension Keychain.Options {
 struct TerminalPrompter: Prompter {
     private let terminal: Terminal
 
-    /// A prompter, or `nil` where nobody can be asked.
+    /// Creates a prompter; `nil` if questions cannot be asked.
     init?(_ terminal: Terminal) {
         guard terminal.canAsk else { return nil }
         self.terminal = terminal

@@ -1,32 +1,34 @@
 import ArgumentParser
 import KeyfobPrimitives
 
-/// Where a command writes the public file it makes: `-o FILE`, or standard output without one.
+/// The destination of a public file that a command writes: `-o FILE`, or standard output.
 struct OutputFileOptions: ParsableArguments {
     @Option(
         name: [.customShort("o"), .customLong("output")], help: ArgumentHelp("The file to write.", valueName: "file"),
         completion: .file())
     var path: String?
 
-    /// What messages call the file.
+    /// The name of the file for messages.
     var name: String { path.flatMap { FileArgument(argument: $0)?.name } ?? "" }
 
-    /// Anybody may read it.
+    /// The file is public, so all users may read it.
     private func destination(waiting timeout: TimeSpan?) -> FileDestination {
         FileDestination(path: path, mode: 0o644, timeout: timeout)
     }
 
-    /// Writes the file and tells of it; nothing but the file where it goes to standard output.
+    /// Writes the file and reports it. On standard output, only the file is written.
     ///
-    /// There the document takes the file's place for programs that want one: it has the content as well.
+    /// With a machine-readable format on standard output, the document is printed instead of the file; it contains the
+    /// content.
     ///
     /// - Parameters:
-    ///   - bytes: The file's content, asked for when it is written.
-    ///   - document: What there is to tell; whether the file was changed is added.
-    ///   - force: Whether a terminal gets bytes that are no text.
-    ///   - isDryRun: Whether the file is left unwritten, and that is said.
-    ///   - timeout: `--timeout`, where it was given.
-    /// - Throws: As `FileDestination.write(_:isPrivateKey:force:)` and `Output.emit(_:sentence:)`.
+    ///   - bytes: The content of the file; evaluated when it is written.
+    ///   - document: The document; whether the file was changed is added to it.
+    ///   - force: Whether binary data may go to a terminal.
+    ///   - isDryRun: Whether to report only that nothing was written.
+    ///   - timeout: The value of `--timeout`, if given.
+    /// - Throws: `KeychainError.fileUnavailable`, `refused`, `diskFull` or `timedOut` if the file or standard output
+    ///   cannot be written.
     func write(
         _ bytes: @autoclosure () throws -> SecretBytes, document: Document, sentence: @autoclosure () -> String,
         force: Bool = false, isDryRun: Bool, waiting timeout: TimeSpan?, _ output: Output

@@ -2,7 +2,7 @@ import ArgumentParser
 import Keyfob
 import KeyfobPrimitives
 
-/// The passphrase of a file that is read or written.
+/// The passphrase of a file that a command reads or writes.
 struct PassphraseOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -11,11 +11,11 @@ struct PassphraseOptions: ParsableArguments {
     var passSource: String?
 
     func validate() throws {
-        // The keychain's PIN may come from a command, which runs before this is read.
+        // The PIN of the keychain may come from a command, which runs before the passphrase is read.
         EnvironmentVariable.withhold(namedBy: passSource)
     }
 
-    /// Refuses standard input where it would have to give a file and its passphrase.
+    /// Refuses standard input as the source of both a file and its passphrase.
     ///
     /// - Throws: `UsageError`.
     func check(reading files: [FileArgument]) throws {
@@ -27,22 +27,24 @@ struct PassphraseOptions: ParsableArguments {
             hint: "Give one of them another source, such as --pass-source fd:3 or the name of the file.")
     }
 
-    /// The source of `--pass-source`. - Throws: `KeychainError` with code `invalidArgument`.
+    /// The source given by `--pass-source`.
+    ///
+    /// - Throws: `KeychainError.invalidArgument`.
     func source() throws -> PINSource? { try passSource.map { try PINSource(parsing: $0) } }
 
-    /// Reads the passphrase; without a source it is asked for.
+    /// Reads the passphrase from its source, or asks for it.
     ///
-    /// - Throws: `KeychainError` of the source; `pinRequired` where nobody can be asked.
+    /// - Throws: `KeychainError` of the source; `pinRequired` if the question cannot be asked.
     func read(_ purpose: PINPurpose, _ global: GlobalOptions) throws -> SecretBytes { try reading(global)(purpose) }
 
-    /// Reads files with the passphrase; the error for a wrong one names the source that gave it.
+    /// Runs `reading`, and adds the source to the error for a wrong passphrase.
     ///
-    /// - Throws: What `reading` throws.
+    /// - Throws: The error of `reading`.
     func naming<Result>(_ reading: () throws -> Result) throws -> Result {
         do { return try reading() } catch let error as KeychainError where error.code == .filePassphraseIncorrect {
-            // What a person typed came from nowhere that could be checked.
+            // A typed passphrase has no source to check.
             guard let source = try source(), !source.isInteractive else { throw error }
-            // A command is not repeated: people write secrets into them.
+            // Commands are abbreviated, because they may contain secrets.
             let text = source.description.hasPrefix("cmd:") ? "cmd:…" : ShellWord.quoted(source.description)
             throw KeychainError(
                 error.code, error.message,
@@ -51,8 +53,9 @@ struct PassphraseOptions: ParsableArguments {
         }
     }
 
-    /// As `read(_:_:)`, for one file after another: a source is read once, as many give what they have only once; a
-    /// person is asked for each.
+    /// Returns a function that reads the passphrase for one file after another.
+    ///
+    /// A source is read only once, because many sources can be read only once. A person is asked for each file.
     func reading(_ global: GlobalOptions) -> (PINPurpose) throws -> SecretBytes {
         let environment = global.pinEnvironment(noInput: false)
         var known: SecretBytes?

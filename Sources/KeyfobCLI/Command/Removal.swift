@@ -1,22 +1,21 @@
 import Keyfob
 
-/// The removal of one thing that its name means, and how a command tells of it.
+/// The removal of one named object, and its report.
 struct Removal {
-    /// What is removed: `certificate`.
+    /// The kind of object, such as `certificate`.
     let kind: String
-    /// What a person had to say for it: `Remove` or, for what cannot be made again, `Destroy`.
+    /// The verb for questions and reports: `Destroy` for objects that cannot be made again.
     var verb = Verb.remove
-    /// Whether it is well if there is nothing to remove.
+    /// Whether a missing object is a success.
     let ifExists: Bool
     let global: GlobalOptions
     let output: Output
-    /// What the document says besides where there is nothing to remove: what is read by a program has the same members
-    /// whatever became of it.
+    /// Additional members of the document if there was nothing to remove, so that all documents have the same members.
     var furtherOfNothing: [Value.Member] = []
 
     enum Verb: String { case remove, destroy }
 
-    /// Looks something up; `nil` for what is not there, of which it has told, where that is well.
+    /// Runs a search. With `ifExists`, returns `nil` and reports it if the object is missing.
     func find<Found>(_ name: ItemName, _ search: () throws -> Found) throws -> Found? {
         do { return try search() } catch let error as KeychainError where ifExists && error.code == .itemNotFound {
             try tellOfNothing(name)
@@ -24,8 +23,10 @@ struct Removal {
         }
     }
 
-    /// Removes items one by one and tells of it. What is gone already is passed over once one is removed, and with
-    /// `ifExists` always: another process may have been faster.
+    /// Removes the items and reports it.
+    ///
+    /// Missing items are skipped with `ifExists`, or after one was removed, because another process may have removed
+    /// them.
     func perform<Item>(
         _ items: [Item], of name: ItemName, label: String, remark: String = "", further: [Value.Member] = [],
         _ remove: (Item) throws -> Void
@@ -44,14 +45,14 @@ struct Removal {
             sentence: "\(past) \(kind) \"\(Visible.text(label))\".\(remark)")
     }
 
-    /// Tells what a dry run would have done.
+    /// Reports what a dry run would have done.
     func tellOfDryRun(label: String, remark: String = "", further: [Value.Member] = []) throws {
         try output.emit(
             .removal(of: label, isDone: false, isDryRun: true, further: further),
             sentence: "Would \(verb.rawValue) \(kind) \"\(Visible.text(label))\".\(remark)")
     }
 
-    /// Tells that there is nothing to do.
+    /// Reports that there was nothing to do.
     func tellOfNothing(_ name: ItemName) throws {
         try output.emit(
             .removal(of: name.text, isDone: false, isDryRun: global.dryRun, further: furtherOfNothing),

@@ -1,6 +1,6 @@
-/// Guesses what a mistyped name was meant to be.
+/// Suggestions for mistyped names.
 enum Spelling {
-    /// The name that differs least from `word`, where that is little enough to be a slip.
+    /// Returns the most similar name, if the difference is small enough for a typo.
     static func nearest(to word: String, among names: some Sequence<String>) -> String? {
         var best: (name: String, distance: Int)?
         for name in names {
@@ -11,9 +11,9 @@ enum Spelling {
         return best.name
     }
 
-    /// How many letters must be put in, left out, replaced or swapped with their neighbour.
+    /// The number of insertions, deletions, replacements and swaps of neighbouring letters.
     static func distance(_ left: [Character], _ right: [Character]) -> Int {
-        // A word of any length can be typed; names are short.
+        // Names are short, but a user can type a word of any length.
         guard left.count <= 64, right.count <= 64 else { return .max }
         var previous = [Int](repeating: 0, count: right.count + 1)
         var current = Array(0...right.count)

@@ -1,8 +1,8 @@
 import ArgumentParser
 
-/// What an option that a command does not have may have been meant to be.
+/// Suggestions for options that a command does not have.
 enum Suggestion {
-    /// ArgumentParser's message without a guess that is too far off: to it "--yes" is near to "--host".
+    /// Returns ArgumentParser's message without an implausible suggestion: it treats "--yes" and "--host" as similar.
     static func checked(_ message: String) -> String {
         guard !message.contains("\n") else { return inOneLine(message) }
         guard let match = message.firstMatch(of: /^Unknown option '--?([^']*)'\. Did you mean '--?([^']*)'\?$/),
@@ -11,23 +11,23 @@ enum Suggestion {
         return "Unknown option '\(message.split(separator: "'", maxSplits: 2)[1])'."
     }
 
-    /// A message in one line, as lines are shown escaped; in some each choice has a line of its own.
+    /// Joins the lines of a message. Some messages have a line per choice, and line breaks would be escaped.
     private static func inOneLine(_ message: String) -> String {
         message.replacing("one of the following:\n  - ", with: "one of: ").replacing("\n  - ", with: ", ")
             .replacing(/\n */, with: " ")
     }
 
-    /// The commands that do have the option of a message about an unknown one; none where they are many.
+    /// The commands that have the unknown option of a message; empty if there are more than four.
     static func commands(with message: String) -> [String] {
         guard let option = message.firstMatch(of: /^unknown option '(--[a-z-]+)'\.?/)?.1 else { return [] }
-        // The whole tree is built for this; somebody who mistyped has the time.
+        // Builds the whole command tree, which is slow but only happens after an error.
         let found = leaves(KeyfobCommand.self, []).filter { command, _ in
             KeyfobCommand.helpMessage(for: command).contains("  \(option) ")
         }
         return found.count > 4 ? [] : found.map { (["keyfob"] + $0.path).joined(separator: " ") }
     }
 
-    /// What a value looks like, for a message about one that does not; `nil` where it is plain, or in the message.
+    /// A description of the expected format, for a message about an invalid value; `nil` if the message needs none.
     static func form(for message: String) -> String? {
         switch message.firstMatch(of: /is invalid for '[^']*<([a-z]+)>'/)?.1 {
         case "date": "A day, or a moment with its zone, such as 2026-12-24 or 2026-12-24T08:00:00Z."

@@ -1,16 +1,15 @@
 import Glibc
 import Keyfob
 
-/// Directories for the time of a command, which only its user may enter.
+/// Temporary directories that only their user can access.
 enum TemporaryDirectory {
-    /// Makes one; `mkdtemp` (POSIX.1-2008).
+    /// Creates a directory with mkdtemp(3).
     ///
-    /// - Parameter prefix: How its name begins.
-    /// - Returns: Its path, short, for the sockets of agents live in such directories too, and their paths are limited
-    ///   to 107 bytes.
+    /// - Parameter prefix: The start of its name.
+    /// - Returns: The path. It is short, because agents put sockets there, whose paths are limited to 107 bytes.
     /// - Throws: `KeychainError.fileUnavailable`.
     static func make(in parent: String, prefix: String = "keyfob-") throws -> String {
-        // mkdtemp(3) replaces the six letters by six of its own.
+        // mkdtemp(3) replaces the six letters.
         var template = Array((parent + "/" + prefix + "XXXXXX").utf8CString)
         guard let made = unsafe mkdtemp(&template) else {
             throw KeychainError(

@@ -1,13 +1,14 @@
 import ArgumentParser
 
-/// A length of time on the command line: a number and a unit, such as `500ms`, `10s`, `8h` or `30d`.
+/// A duration on the command line: a number and a unit, such as `500ms`, `10s`, `8h` or `30d`.
 struct TimeSpan: Hashable, Sendable, ExpressibleByArgument {
     let duration: Duration
-    /// What was typed.
+    /// The text as typed.
     private let text: String
 
-    /// Reads `text`; a number without a unit is seconds. `nil` where it is no length of time, is
-    /// negative, or is longer than 100 years.
+    /// Parses `text`; a number without a unit means seconds.
+    ///
+    /// `nil` for other text, a negative number, or more than 100 years.
     init?(argument text: String) {
         let units: [(String, Double)] = [
             ("ms", 0.001), ("s", 1), ("m", 60), ("h", 3600), ("d", 86_400), ("w", 7 * 86_400), ("y", 365 * 86_400),
@@ -23,14 +24,14 @@ struct TimeSpan: Hashable, Sendable, ExpressibleByArgument {
         self.text = text
     }
 
-    /// The seconds, as messages about waiting have them: `1 s`, `0.2 s`.
+    /// The duration in seconds for messages about waiting: `1 s`, `0.2 s`.
     var inSeconds: String {
         let seconds = duration / .seconds(1)
         return seconds == seconds.rounded() ? "\(Int(seconds)) s" : "\(seconds) s"
     }
 
-    /// Refuses a number alone, for an option whose times nobody gives in seconds: `--lifetime 90` would be a
-    /// certificate of a minute and a half. 0 is the same in every unit.
+    /// Refuses a number without a unit, for an option whose values are never seconds: `--lifetime 90` would mean a
+    /// certificate valid for 90 seconds. 0 is allowed.
     ///
     /// - Parameters:
     ///   - option: The option, such as `--within`.

@@ -1,6 +1,6 @@
 import Keyfob
 
-/// A command line that does not make sense; exit status 2.
+/// An invalid command line; exit status 2.
 struct UsageError: Error, CustomStringConvertible {
     let message: String
     let hint: String?
@@ -12,12 +12,12 @@ struct UsageError: Error, CustomStringConvertible {
 
     var description: String { hint.map { "\(message)\n    \($0)" } ?? message }
 
-    /// A secret was given as an argument, where `ps` and the shell's history show it. The text never
-    /// repeats the argument itself.
+    /// The error for a secret given as an argument, where `ps` and the shell's history show it. The text never repeats
+    /// the argument.
     ///
     /// - Parameters:
-    ///   - item: the name before it, for the advice.
-    ///   - options: what else says which item is meant, with a space before each.
+    ///   - item: The name before the secret, for the hint.
+    ///   - options: The options that select the item, each with a leading space.
     static func secretOnCommandLine(item: String, options: String = "") -> UsageError {
         func words(_ more: String) -> String { ShellWord.operand(item, with: options + more) }
         return UsageError(
@@ -25,11 +25,11 @@ struct UsageError: Error, CustomStringConvertible {
             hint: "Pipe it:  printf %s \"$VALUE\" | keyfob set \(words(" --stdin"))     or just: keyfob set \(words(""))")
     }
 
-    /// An empty name was given, mostly by a script with a variable that is not set.
+    /// The error for an empty name, usually from a script with an unset variable.
     static let emptyName = UsageError(
         "an empty name names nothing.", hint: "Is a variable empty that stands in the command line?")
 
-    /// A PIN was given in a URI. The text never repeats the URI.
+    /// The error for a PIN in a URI. The text never repeats the URI.
     static let pinOnCommandLine = UsageError(
         "a PIN is not taken from the command line, where other users can read it.",
         hint: "Leave pin-value out of the URI and give a source: --pin-source prompt | file:… | env:…")
