@@ -68,9 +68,9 @@ import Testing
         (["--keychian", "hunter2", "ls"], "unknown option '--keychian'. Did you mean '--keychain'?"),
         (["secret", "--no-such", "hunter2", "ls"], "unknown option '--no-such'."),
         (["-phunter2", "hunter2"], "unknown option '-p…'."), (["-x", "hunter2"], "unknown option '-x'."),
-        (["--help", "nope"], "\"nope\" is no command of keyfob."),
-        (["-qv", "nope"], "\"nope\" is no command of keyfob."),
-        (["--user=hunter2", "nope"], "\"nope\" is no command of keyfob."),
+        (["--help", "nope"], "unknown command \"nope\"."),
+        (["-qv", "nope"], "unknown command \"nope\"."),
+        (["--user=hunter2", "nope"], "unknown command \"nope\"."),
     ])
     func `an option before the verb that nobody knows is named, and what may be its value is not`(
         arguments: [String], message: String

@@ -78,7 +78,7 @@ extension Keychain {
         guard error.code == .passphraseIncorrect else { return error }
         return KeychainError(
             .passphraseIncorrect, "wrong passphrase for keychain \"\(name)\".",
-            hint: stored.map { "Check the PIN source (\($0.name)). Nothing is locked by trying again." } ?? error.hint,
+            hint: stored.map { "Check the PIN source (\($0.name)). You can try again; there is no limit." } ?? error.hint,
             details: ["keychain": name])
     }
 }

@@ -117,7 +117,7 @@ public struct PassphraseSeal: Sendable, Hashable, Codable {
                 .passphraseIncorrect,
                 purpose == .recovery
                     ? "this recovery code is not the keychain's." : "wrong passphrase for the keychain.",
-                hint: "Nothing is locked by trying again.")
+                hint: "You can try again; there is no limit.")
         } catch {
             throw KeychainError(.failed, "the sealed PIN cannot be opened.", cause: error)
         }

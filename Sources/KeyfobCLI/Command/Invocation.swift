@@ -160,7 +160,8 @@ struct Invocation {
         let nearest = removals.contains(word.lowercased())
             ? names.first { $0 == "rm" } : Spelling.nearest(to: word, among: names)
         if let nearest { hint = "Did you mean \"\(nearest)\"? " + hint }
-        return UsageError("\"\(Visible.text(word))\" is no command of \(parent).", hint: hint)
+        let place = path.isEmpty ? "" : " of \(parent)"
+        return UsageError("unknown command \"\(Visible.text(word))\"\(place).", hint: hint)
     }
 
     /// The error for an unknown option before the verb. For combined short options, as in -phunter2, it repeats only

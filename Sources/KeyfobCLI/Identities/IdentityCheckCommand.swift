@@ -53,18 +53,15 @@ struct IdentityCheckCommand: ParsableCommand {
     }
 
     private func text(_ findings: [IdentityFinding], _ colour: Colour) -> String {
-        let marks = findings.map { finding in
+        findings.map { finding in
             let style: Style =
                 switch finding.state {
                 case .good: .good
                 case .warning: .warning
                 case .bad: .bad
                 }
-            return colour.apply(style, to: finding.state.rawValue) + "  " + Visible.text(finding.text)
-        }
-        let hints = findings.compactMap { finding in
-            finding.hint.map { "    \(Visible.text(finding.text)): \(Visible.text($0))" }
-        }
-        return ((marks.isEmpty ? [] : [marks.joined(separator: "   ")]) + hints).joined(separator: "\n")
+            let line = colour.apply(style, to: finding.state.rawValue) + "  " + Visible.text(finding.text)
+            return finding.hint.map { line + "\n    " + Visible.text($0) } ?? line
+        }.joined(separator: "\n")
     }
 }

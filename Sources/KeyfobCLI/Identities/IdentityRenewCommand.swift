@@ -249,7 +249,7 @@ struct IdentityRenewCommand: ParsableCommand {
         let percent = try Self.percentUsed(of: identity, on: now)
         guard let description = try issuance.description() ?? identity.renewalPolicy?.issuer else {
             throw KeychainError(
-                .invalidArgument, "nobody has said who renews identity \"\(identity.label ?? "")\".",
+                .invalidArgument, "identity \"\(identity.label ?? "")\" has no issuer to renew it.",
                 hint: "Give --self-signed or --issuer once; it is kept.", details: ["name": identity.label ?? ""])
         }
         guard Self.isDue(percent) || force else {

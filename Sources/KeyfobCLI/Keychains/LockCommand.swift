@@ -53,9 +53,9 @@ struct LockCommand: ParsableCommand {
         }
         let names = locked.map { "\"\($0)\"" }.joined(separator: ", ")
         let sentence =
-            locked.isEmpty ? "Nothing was unlocked." : (global.dryRun ? "Would lock \(names)." : "Locked \(names).")
-        // A keychain that was unlocked with a PIN needs a login, so the token is only checked if nothing was locked.
-        // Loading a module for the check may take long.
+            locked.isEmpty ? Self.nothingToLock(chosen.map(\.name)) : (global.dryRun ? "Would lock \(names)." : "Locked \(names).")
+        // What was unlocked by a PIN wants one. Only for who locked nothing is a module loaded, which may take its
+        // time.
         let asks = locked.isEmpty && !all && !output.isQuiet
         let open = chosen.compactMap { configuration -> (name: String, sentence: String)? in
             if configuration.opensUnasked { return (configuration.name, configuration.opennessThoughLocked) }
@@ -69,7 +69,12 @@ struct LockCommand: ParsableCommand {
             ]), sentence: ([sentence] + open.map(\.sentence)).joined(separator: "\n"))
     }
 
-    /// Whether the token needs no login, so that locking has no effect. Tokens that Keyfob made always need one.
+    private static func nothingToLock(_ names: [String]) -> String {
+        guard names.count == 1, let name = names.first else { return "No keychain is unlocked." }
+        return "\"\(Visible.text(name))\" is already locked."
+    }
+
+    /// Whether the keychain's token lets everybody in, so that locking locks nothing. A token of Keyfob's own does not.
     private func isWithoutLogin(_ configuration: KeychainConfiguration, _ keychains: Keychains) -> Bool {
         guard configuration.module != .softHSM else { return false }
         // A keychain that cannot be opened is not open, and the error does not concern locking.

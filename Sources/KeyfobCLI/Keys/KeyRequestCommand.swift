@@ -82,7 +82,7 @@ struct KeyRequestCommand: ParsableCommand, ContentWriter {
         guard wishes.isEmpty else { return (try wishes.name(), try wishes.extensions(for: key.algorithm)) }
         guard let certificate = try keychain.find(.identity(label: label)).first?.certificate() else {
             throw UsageError(
-                "a certificate is for somebody.", hint: "Give --cn, --dns, --ip, --email, --uri or --subject.")
+                "the certificate needs a subject: give --cn, --dns, --ip, --email, --uri or --subject.", hint: nil)
         }
         return (certificate.subject, certificate.renewableExtensions)
     }

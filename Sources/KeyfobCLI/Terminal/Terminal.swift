@@ -105,7 +105,7 @@ struct Terminal: Sendable {
     /// - Throws: `KeychainError.refused` if the question cannot be asked; `cancelled` at end of file;
     ///   `CancellationError` as described for `confirm(_:about:flag:)`.
     func confirm(_ question: String, byTyping name: String, flag: String = "--yes") throws -> Bool {
-        let prompt = "\(Visible.text(question)) Type \(Visible.text(name)) to go on: "
+        let prompt = "\(Visible.text(question)) Type the keychain's name (\"\(Visible.text(name))\") to confirm: "
         return try readAnswer(prompt, question: question, flag: flag) == name
     }
 
@@ -123,10 +123,10 @@ struct Terminal: Sendable {
 
     private func readAnswer(_ prompt: String, question: String, flag: String) throws -> String {
         guard mayAsk, let descriptor = open() else {
-            let reason = mayAsk ? "there is no terminal to ask" : "asking is switched off"
+            let reason = mayAsk ? "without a terminal" : "with --no-input"
             throw KeychainError(
-                .refused, "a question needs an answer, and \(reason): \(Visible.text(question))",
-                hint: "Answer it beforehand: \(flag)")
+                .refused,
+                "cannot ask for confirmation \(reason); add \(flag) to answer: \(Visible.text(question))")
         }
         defer { close(descriptor) }
         try Self.write(prompt, to: descriptor)

@@ -246,10 +246,11 @@ struct URICommand: ParsableCommand {
     private func text(_ recipe: Recipe, _ subject: TokenUse, _ proof: String?) -> String {
         var text = ""
         let names = recipe.files.map(\.name).joined(separator: ", ")
+        let pronoun = recipe.files.count == 1 ? "It contains" : "They contain"
         if destination != nil, global.dryRun {
-            text += "Would write \(names); none holds a secret. Nothing was written (--dry-run).\n"
+            text += "Would write \(names). \(pronoun) no secrets. Nothing was written (--dry-run).\n"
         } else if destination != nil {
-            text += "Wrote \(names); none holds a secret.\n"
+            text += "Wrote \(names). \(pronoun) no secrets.\n"
         } else if !recipe.files.isEmpty {
             text += "# files: \(names); write them with --write DIRECTORY\n"
         }

@@ -90,7 +90,7 @@ struct TrustAddCommand: ParsableCommand {
         // Usages are only added; `trust rm` removes them.
         let (trusted, before) = try keychain.addTrust(anchor, for: usages.map(\.usage), label: label)
         let isChanged = Set(before) != Set(trusted.usages)
-        var words = trusted.usages.map(\.rawValue).joined(separator: ", ")
+        var words = trusted.usages == [.any] ? "all uses" : trusted.usages.map(\.rawValue).joined(separator: ", ")
         var hint = ""
         if !usages.isEmpty, before.contains(.any) {
             words += ", as before"
@@ -105,7 +105,7 @@ struct TrustAddCommand: ParsableCommand {
             document(
                 anchor, on: now, keychain: keychain, name: trusted.item.label,
                 usages: trusted.usages.map(\.rawValue), isChanged: isChanged),
-            sentence: "Keychain \"\(Visible.text(keychain.name))\" trusts \"\(subject)\" now, for: \(words).\(hint)")
+            sentence: "\"\(Visible.text(keychain.name))\" now trusts \"\(subject)\" for \(words).\(hint)")
     }
 
     /// The usages after the command: the new ones and the existing ones.
