@@ -5,7 +5,7 @@
 package struct CivilDate: Hashable, Sendable {
     package var year, month, day, hour, minute, second: Int
 
-    /// Creates a date and time from its fields; `nil` if one is out of range.
+    /// Creates a date and time from its fields; `nil` if one is out of range, such as 29 February of a common year.
     ///
     /// Second 60 is the first of the next minute.
     package init?(year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int) {

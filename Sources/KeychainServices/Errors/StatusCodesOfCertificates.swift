@@ -168,7 +168,7 @@ extension StatusDescription {
         Self(errSecAppleInvalidKeyStartDate, "errSecAppleInvalidKeyStartDate", "The key's first day is not valid"),
         Self(errSecAppleInvalidKeyEndDate, "errSecAppleInvalidKeyEndDate", "The key's last day is not valid"),
         Self(errSecConversionError, "errSecConversionError", "A conversion failed"),
-        Self(errSecAppleSSLv2Rollback, "errSecAppleSSLv2Rollback", "Somebody forced the connection back to SSL 2"),
+        Self(errSecAppleSSLv2Rollback, "errSecAppleSSLv2Rollback", "An attacker forced the connection back to SSL 2"),
         Self(errSecFileTooBig, "errSecFileTooBig", "The file is too large"),
         Self(errSecInvalidDatabaseBlob, "errSecInvalidDatabaseBlob", "The database holds an object that is not valid"),
         Self(errSecInvalidKeyBlob, "errSecInvalidKeyBlob", "The database holds a key that is not valid"),

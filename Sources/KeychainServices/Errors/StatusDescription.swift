@@ -68,7 +68,7 @@ package struct StatusDescription: Sendable, Hashable {
         Self(errSecNoDefaultKeychain, "errSecNoDefaultKeychain", "There is no default keychain"),
         Self(
             errSecInteractionNotAllowed, "errSecInteractionNotAllowed",
-            "The keychain is locked, and nobody may be asked"),
+            "The keychain is locked, and asking the user is not allowed"),
         Self(errSecReadOnlyAttr, "errSecReadOnlyAttr", "The attribute cannot be changed"),
         Self(errSecWrongSecVersion, "errSecWrongSecVersion", "The keychain was written by another version"),
         Self(errSecKeySizeNotAllowed, "errSecKeySizeNotAllowed", "The size of the key is not allowed"),
@@ -80,7 +80,7 @@ package struct StatusDescription: Sendable, Hashable {
         Self(errSecDataNotModifiable, "errSecDataNotModifiable", "The contents of the item cannot be changed"),
         Self(errSecCreateChainFailed, "errSecCreateChainFailed", "No chain of certificates could be built"),
         Self(errSecInvalidPrefsDomain, "errSecInvalidPrefsDomain", "The domain of the preferences is not valid"),
-        Self(errSecInDarkWake, "errSecInDarkWake", "Nobody can be asked while the display is off"),
+        Self(errSecInDarkWake, "errSecInDarkWake", "The user cannot be asked while the display is off"),
         Self(errSecAuthNeeded, "errSecAuthNeeded", "A person must be verified first"),
         Self(errSecACLNotSimple, "errSecACLNotSimple", "The access list is not in its simple form"),
         Self(errSecPolicyNotFound, "errSecPolicyNotFound", "There is no such policy"),

@@ -7,8 +7,11 @@ import OpenSSL
 ///
 /// By default nothing is stored. If `kSecUseDataProtectionKeychain` is true and `kSecImportToMemoryOnly` is not, the
 /// identities and the certificates above them are added to the keychain. Storing a root does not make it trusted. Other
-/// options become attributes, existing items stay unchanged, and the stored keys cannot leave the token. Blocks while a
-/// key is derived from the passphrase, from milliseconds to seconds, as the file requires.
+/// options become attributes, existing items stay unchanged, and the stored keys cannot leave the token.
+///
+/// The first `SecItemAdd` of an item that the import has added succeeds and gives it the attributes of that call. An
+/// identity that is removed after the import can be added again while the caller holds it; its key stays in memory
+/// until then. Blocks while a key is derived from the passphrase, from milliseconds to seconds, as the file requires.
 ///
 /// - Parameters:
 ///   - pkcs12_data: The file.
@@ -73,8 +76,11 @@ enum PKCS12File {
 
     /// Adds an identity and the certificates above it.
     ///
-    /// - Throws: `StatusError`, except for items that exist already.
-    static func store(_ identity: SecIdentity, _ chain: [Certificate], _ options: NSDictionary) throws -> SecIdentity {
+    /// - Returns: The identity as it is in the keychain, and the certificates.
+    /// - Throws: `StatusError`, `KeychainError`, except for items that exist already.
+    static func store(
+        _ identity: SecIdentity, _ chain: [Certificate], _ options: NSDictionary
+    ) throws -> (identity: SecIdentity, chain: [SecCertificate]) {
         let own = [kSecImportExportPassphrase, kSecImportToMemoryOnly, kSecImportExportKeychain, kSecImportExportAccess]
         let operations = try ItemOperations.current()
         func addition(of reference: NSObject, where isTaken: (NSString) -> Bool) throws -> ItemRequest {

@@ -95,7 +95,7 @@ extension ItemOperations {
             }
         case (.key(let key), _):
             let own = try self.attributes(of: key, attributes, request)
-            let mayLeave = Self.mayLeave(attributes)
+            let mayLeave = Self.mayLeave(attributes) && !key.staysInMemory
             // Before anything is stored: if the user refuses to give out the bytes, nothing is added.
             let bytes = try givenOut(key, by: request)
             let (item, data): (Item, LazyData?)

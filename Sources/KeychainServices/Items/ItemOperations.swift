@@ -99,7 +99,8 @@ struct ItemOperations {
         guard try hasDigest(item, request) else { return false }
         guard request.authenticationUI != .allow, request.asksSomebody(for: item) else { return true }
         if request.authenticationUI == .skip { return false }
-        throw StatusError(errSecInteractionNotAllowed, "the item asks for a person, and nobody may be asked")
+        throw StatusError(
+                errSecInteractionNotAllowed, "the item asks for the user's confirmation, and asking is not allowed")
     }
 
     /// Whether an item has the digest that a request names, if it names one.

@@ -265,7 +265,7 @@ extension SecAccessControl {
     /// - Throws: `StatusError` (`errSecAuthFailed`) if they cannot.
     func check(isFor itemClass: ItemClass) throws(StatusError) {
         guard itemClass.livesOnToken || !flags.contains(.privateKeyUsage) else {
-            throw StatusError(errSecAuthFailed, "a password is no private key")
+            throw StatusError(errSecAuthFailed, "a password is not a private key")
         }
     }
 }

@@ -32,7 +32,9 @@ extension SecKey {
         }
     }
 
-    /// Asks for user confirmation if the access control of a token key requires that.
+    /// Asks the user to confirm the use of a key whose access control requires it.
+    ///
+    /// The keychain of the key asks; for a key in memory, the keychain of the process.
     ///
     /// - Throws: The errors of `Keychain.confirmPresence()`.
     func confirmUse() throws {
@@ -87,7 +89,9 @@ extension SecKey {
     /// - Throws: `StatusError`, `CryptoError`.
     func verify(_ signature: [UInt8], of data: [UInt8], _ algorithm: SecKeyAlgorithm) throws -> Bool {
         let supported = try KeyScheme.supported(algorithm, by: self, for: .verify)
-        guard case .signature(let scheme, let input, let form) = supported else { throw StatusError.parameter("not an algorithm of signatures") }
+        guard case .signature(let scheme, let input, let form) = supported else {
+            throw StatusError.parameter("not an algorithm of signatures")
+        }
         var signature = signature
         if form == .rfc4754 {
             guard signature.count == 2 * blockSize else { return false }

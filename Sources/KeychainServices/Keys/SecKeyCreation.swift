@@ -6,12 +6,11 @@ import OpenSSL
 
 /// Generates a key pair and returns its private half.
 ///
-/// A permanent private key is generated on the token. It cannot leave the token unless `kSecAttrIsExtractable` is true
-/// and `kSecAttrTokenID` is absent. A key with `kSecAttrTokenID` is permanent by default, and must be: it could not
-/// stay on the token otherwise. Any other key is generated in memory.
-///
-/// `SecKeyCopyPublicKey` returns the other half, which becomes an item only if it is permanent. The call blocks while
-/// an RSA key is generated, from tenths of a second to many seconds.
+/// A private key that is permanent is generated on the token and cannot leave it, unless `kSecAttrIsExtractable` is
+/// true and no `kSecAttrTokenID` is given. A key with `kSecAttrTokenID` is permanent unless the caller says otherwise.
+/// A key of the Secure Enclave that is not permanent is generated in memory, and its bytes are not given out. Other
+/// tokens make permanent keys only. Any other key is generated in memory. `SecKeyCopyPublicKey` has the other half; it
+/// becomes an item of its own only where it is permanent. Blocks while an RSA key is searched for: from tenths of a second to many seconds.
 ///
 /// - Parameters:
 ///   - parameters: `kSecAttrKeyType` and `kSecAttrKeySizeInBits`, which Ed25519 does not need, and attributes of the

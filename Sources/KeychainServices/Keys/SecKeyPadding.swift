@@ -129,7 +129,7 @@ private enum LegacyAlgorithm {
         case .PKCS1SHA256: return .rsaSignatureDigestPKCS1v15SHA256
         case .PKCS1SHA384: return .rsaSignatureDigestPKCS1v15SHA384
         case .PKCS1SHA512: return .rsaSignatureDigestPKCS1v15SHA512
-        default: throw .parameter("this is no padding of signatures")
+        default: throw .parameter("this is not a padding of signatures")
         }
     }
 
@@ -138,7 +138,7 @@ private enum LegacyAlgorithm {
         case []: return .rsaEncryptionRaw
         case .PKCS1: return .rsaEncryptionPKCS1
         case .OAEP: return .rsaEncryptionOAEPSHA1
-        default: throw .parameter("this is no padding of encryption")
+        default: throw .parameter("this is not a padding of encryption")
         }
     }
 }

@@ -83,7 +83,7 @@ public struct Certificate: Sendable {
         guard !blocks.contains(where: { $0.label == "TRUSTED CERTIFICATE" }) else {
             throw KeyFileError(
                 .unsupported,
-                "it says whom OpenSSL trusts (TRUSTED CERTIFICATE); take the certificate out of it: "
+                "it also states what OpenSSL trusts it for (TRUSTED CERTIFICATE); take the certificate out of it: "
                     + "openssl x509 -in FILE -out CERTIFICATE")
         }
         return try blocks.filter { labels.contains($0.label) }.map { block in

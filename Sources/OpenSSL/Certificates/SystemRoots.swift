@@ -30,7 +30,7 @@ public enum SystemRoots {
         var status = stat()
         if unsafe stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
             guard path != "/dev/null" else { return [] }
-            throw KeyFileError(.unsupported, "\(path) is no regular file")
+            throw KeyFileError(.unsupported, "\(path) is not a regular file")
         }
         let data = try Data(contentsOf: URL(fileURLWithPath: path))
         return PEM.blocks(in: data).compactMap { block in

@@ -104,7 +104,7 @@ extension CertificateExtensions {
         if !extendedKeyUsage.isEmpty {
             let purposes = try extendedKeyUsage.map { purpose -> [UInt8] in
                 guard let der = OID(rawValue: purpose.rawValue).der else {
-                    throw CryptoError(.invalidInput, "a purpose is no identifier")
+                    throw CryptoError(.invalidInput, "a purpose is not an object identifier")
                 }
                 return der
             }

@@ -59,7 +59,9 @@ extension DistinguishedName {
     }
 
     private static func encoded(_ attribute: Attribute) throws -> [UInt8] {
-        guard let type = attribute.type.der else { throw CryptoError(.invalidInput, "the type is no identifier") }
+        guard let type = attribute.type.der else {
+            throw CryptoError(.invalidInput, "the type is not an object identifier")
+        }
         let octets = Array(attribute.value.utf8)
         guard !octets.isEmpty else { throw CryptoError(.invalidInput, "a value of a name is not empty") }
         let (tag, range): (UInt8, ClosedRange<Int>) = switch attribute.type.rawValue {

@@ -34,7 +34,9 @@ extension GeneralName {
     ///
     /// - Throws: `CryptoError` (`invalidInput`) for a type that is not an object identifier.
     public static func otherName(_ type: OID, text: String) throws -> GeneralName {
-        guard let identifier = type.der else { throw CryptoError(.invalidInput, "the type is no identifier") }
+        guard let identifier = type.der else {
+            throw CryptoError(.invalidInput, "the type is not an object identifier")
+        }
         let value = DERWriter.element(0xA0, DERWriter.element(DERTag.utf8String, Array(text.utf8)))
         return .other(tag: 0xA0, content: Data(identifier + value))
     }
@@ -47,7 +49,7 @@ extension GeneralName {
     /// - Throws: `CryptoError` (`invalidInput`) for an invalid identifier.
     public static func registeredID(_ identifier: OID) throws -> GeneralName {
         guard let der = identifier.der, let header = DERHeader(der) else {
-            throw CryptoError(.invalidInput, "it is no identifier")
+            throw CryptoError(.invalidInput, "it is not an object identifier")
         }
         return .other(tag: 0x88, content: Data(der.dropFirst(header.count)))
     }

@@ -11,7 +11,7 @@ extension PrivateKey {
     public init(x963: SecretBytes, curve: NamedCurve) throws {
         guard let bits = curve.bits else { throw KeyFileError(.unsupported, "curve \(curve) is not known") }
         let size = (bits + 7) / 8
-        guard x963.count == 1 + 3 * size else { throw KeyFileError(.damaged, "it is no key on \(curve)") }
+        guard x963.count == 1 + 3 * size else { throw KeyFileError(.damaged, "it is not a key on \(curve)") }
         let point = unsafe x963.withUnsafeBytes { unsafe Array($0.prefix(1 + 2 * size)) }
         guard point[0] == 4 else { throw KeyFileError(.damaged, "the point is not in its long form") }
         // An ECPrivateKey (RFC 5915 section 3) with zeros in place of the scalar.
@@ -57,7 +57,7 @@ extension PrivateKey {
             let parts = try DERReader.single(bytes[...], tag: DERTag.sequence).children()
             guard parts.count == 9, parts.allSatisfy({ $0.tag == DERTag.integer }) else { throw DERError() }
         } catch {
-            throw KeyFileError(.damaged, "it is no RSA private key")
+            throw KeyFileError(.damaged, "it is not an RSA private key")
         }
         self = try PrivateKey.load(der: pkcs1)
     }
@@ -85,7 +85,7 @@ extension PublicKey {
             numbers = parts.map(\.content)
             guard parts.count == 2, parts.allSatisfy({ $0.tag == DERTag.integer }) else { throw DERError() }
         } catch {
-            throw KeyFileError(.damaged, "it is no RSA public key")
+            throw KeyFileError(.damaged, "it is not an RSA public key")
         }
         guard numbers.allSatisfy({ ($0.last ?? 0) & 1 == 1 && ($0.first ?? 0x80) < 0x80 }) else {
             throw KeyFileError(.damaged, "its numbers are no RSA key's")

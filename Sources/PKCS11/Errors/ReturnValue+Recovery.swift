@@ -49,13 +49,13 @@ extension ReturnValue {
             .reopenSession, "May be a lost daemon (tpm2) as well as a bad tag (SoftHSM): a fresh session tells.",
             [.generalError, .functionFailed]),
         RecoveryGroup(
-            .logInAgain, "Somebody logged the token out.",
+            .logInAgain, "Another caller has logged the token out.",
             [.userNotLoggedIn]),
         RecoveryGroup(
             .logInAgain, "How NSS (first) and tpm2 (second) refuse a private key or a write after a logout.",
             [.hostMemory, .sessionReadOnly]),
         RecoveryGroup(
-            .reloadModule, "Somebody finalised the module, or this process was forked.",
+            .reloadModule, "Other code has finalised the module, or this process was forked.",
             [.cryptokiNotInitialized]),
         RecoveryGroup(
             .final, "Not a refusal.",

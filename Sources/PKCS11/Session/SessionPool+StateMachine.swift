@@ -44,7 +44,7 @@ extension SessionPool {
         private(set) var isClosed = false
 
         init(limit: Int) {
-            precondition(limit > 0, "a pool without sessions serves nobody")
+            precondition(limit > 0, "a pool needs at least one session")
             self.limit = limit
             idle.reserveCapacity(limit)
         }

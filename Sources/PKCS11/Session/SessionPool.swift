@@ -37,7 +37,7 @@ import Synchronization
             slowCallNotice: (@Sendable (_ operation: String, _ elapsed: Duration) -> Void)? = nil,
             allowFinalTry: Bool = false, usesProtectedAuthenticationPath: Bool = false
         ) {
-            precondition(maximumSessions > 0, "a pool without sessions serves nobody")
+            precondition(maximumSessions > 0, "a pool needs at least one session")
             self.maximumSessions = maximumSessions
             self.deadline = deadline
             self.slowCallNotice = slowCallNotice
@@ -244,8 +244,8 @@ import Synchronization
     /// Needs no session and no login. Repeats the call and initialises the module again after errors, like
     /// `withSession`. Corresponds to `C_GetTokenInfo`.
     ///
-    /// - Throws: `ReturnValue.tokenNotPresent` if the token does not exist, `cantLock` if another call of the module did
-    ///   not return before the deadline, or the module's answer.
+    /// - Throws: `ReturnValue.tokenNotPresent` if the token does not exist, `cantLock` if another call of the module
+    ///   did not return before the deadline, or the module's answer.
     public func tokenInfo() throws -> TokenInfo {
         if module.isForked { try module.reinitialize() }
         let state = currentState()

@@ -172,7 +172,7 @@ private struct WrittenAttributes {
         case Int32(P11_KIT_URI_BAD_SCHEME.rawValue): PKCS11URIError(.badScheme, "a PKCS #11 URI starts with pkcs11:")
         case Int32(P11_KIT_URI_BAD_ENCODING.rawValue): PKCS11URIError(.badEncoding, "% without two digits")
         case Int32(P11_KIT_URI_BAD_SYNTAX.rawValue): PKCS11URIError(.badSyntax, "an attribute cannot be read")
-        case Int32(P11_KIT_URI_BAD_VERSION.rawValue): PKCS11URIError(.badVersion, "library-version is no version")
+        case Int32(P11_KIT_URI_BAD_VERSION.rawValue): PKCS11URIError(.badVersion, "library-version is not a version")
         default: PKCS11URIError(.unexpected, "p11-kit answered \(result)")
         }
     }

@@ -47,7 +47,7 @@ public struct PKCS11URI: Sendable {
     /// is printed percent-encoded, and refused by the parser.
     public var vendorQuery: [String: String] = [:]
 
-    /// Path attributes that nobody here understands, percent-encoded. A URI with any matches nothing:
+    /// Path attributes that Keyfob does not know, percent-encoded. A URI with any matches nothing:
     /// ignoring a restriction would match more than was meant.
     public let unrecognizedAttributes: [String]
 

@@ -1,4 +1,4 @@
-/// A text that is no usable PKCS #11 URI.
+/// A text that is not a usable PKCS #11 URI.
 ///
 /// Names attributes, never their values: one of them may be a PIN.
 public struct PKCS11URIError: Error, Sendable, CustomStringConvertible {
