@@ -10,7 +10,8 @@ import OpenSSL
 /// true and no `kSecAttrTokenID` is given. A key with `kSecAttrTokenID` is permanent unless the caller says otherwise.
 /// A key of the Secure Enclave that is not permanent is generated in memory, and its bytes are not given out. Other
 /// tokens make permanent keys only. Any other key is generated in memory. `SecKeyCopyPublicKey` has the other half; it
-/// becomes an item of its own only where it is permanent. Blocks while an RSA key is searched for: from tenths of a second to many seconds.
+/// becomes an item of its own only where it is permanent. Blocks while an RSA key is searched for: from tenths of a
+/// second to many seconds.
 ///
 /// - Parameters:
 ///   - parameters: `kSecAttrKeyType` and `kSecAttrKeySizeInBits`, which Ed25519 does not need, and attributes of the
