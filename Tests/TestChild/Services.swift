@@ -33,7 +33,10 @@ extension TestChild {
     static func replacements(_ keychain: Keychain, _ path: String, _ count: Int) throws {
         SecKeychainUse(keychain)
         let folder = URL(fileURLWithPath: path, isDirectory: true)
-        let all = [kSecClass: kSecClassKey, kSecAttrKeyClass: kSecAttrKeyClassPrivate] as CFDictionary
+        // The group is named, because the items are not this program's own.
+        let all =
+            [kSecClass: kSecClassKey, kSecAttrKeyClass: kSecAttrKeyClassPrivate, kSecAttrAccessGroup: ""]
+            as CFDictionary
         for round in 1... {
             let index = round % count
             let data = try Data(contentsOf: folder.appendingPathComponent("\(index).key"))
