@@ -116,6 +116,17 @@ extension TokenStore {
             objects: Self.completing(objects), debris: debris, listed: listed, isWhole: isWhole)
     }
 
+    /// Whether the token has a secret key of this id; asks the token itself.
+    ///
+    /// - Throws: `KeychainError`.
+    func hasSecretKey(_ id: Data) throws -> Bool {
+        // Another program has removed it, perhaps since this one found it.
+        forgetHandles()
+        func look() throws -> Bool { try withSession(.read) { try handle(ofSecretKey: id, in: $0) } != nil }
+        let generation = generation
+        return try look() || regainObjects(since: generation) && look()
+    }
+
     /// One object, or `nil` for an object that is no item of ours (data, domain parameters, …), or not on the token:
     /// what lives only as long as some session of this process.
     func read(_ handle: ObjectHandle, in session: borrowing Session) throws(PKCS11Error) -> TokenObject? {

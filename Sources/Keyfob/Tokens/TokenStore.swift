@@ -424,17 +424,6 @@ final class TokenStore: Sendable {
         return handle
     }
 
-    /// Whether the token has a secret key of this id; asks the token itself.
-    ///
-    /// - Throws: `KeychainError`.
-    func hasSecretKey(_ id: Data) throws -> Bool {
-        // Another program has removed it, perhaps since this one found it.
-        forgetHandles()
-        func look() throws -> Bool { try withSession(.read) { try handle(ofSecretKey: id, in: $0) } != nil }
-        let generation = generation
-        return try look() || regainObjects(since: generation) && look()
-    }
-
     private func isSecretKey(_ handle: ObjectHandle, _ id: Data, in session: borrowing Session) throws -> Bool {
         do throws(PKCS11Error) {
             let values = try session.attributes([.objectClass, .id], of: handle)
