@@ -1,6 +1,5 @@
 import Foundation
 import Keyfob
-import KeyfobPrimitives
 import Testing
 
 /// The first way to use a keychain: like a dictionary. The code is that of `CallingStyles` in the documentation.

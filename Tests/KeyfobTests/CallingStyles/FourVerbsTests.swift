@@ -1,6 +1,5 @@
 import Foundation
 import Keyfob
-import KeyfobPrimitives
 import Testing
 
 /// The second way: four verbs that throw, each failure with a code of its own.

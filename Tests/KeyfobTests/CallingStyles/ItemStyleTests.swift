@@ -1,6 +1,5 @@
 import Foundation
 import Keyfob
-import KeyfobPrimitives
 import Testing
 
 /// The third way: items that are found with wildcards, changed, and written back through their reference.
