@@ -98,16 +98,16 @@ import Testing
         try home.makeWeb()
         let root = home.file("root.pem")
         #expect(try home.keyfob("trust", "add", root, "--for", "client").status == 0)
-        #expect(try home.keyfob("trust", "add", root, "--for", "server").output.contains("for: client, server"))
-        #expect(try home.keyfob("trust", "add", root).output.contains("for: any"))
+        #expect(try home.keyfob("trust", "add", root, "--for", "server").output.contains("for client, server"))
+        #expect(try home.keyfob("trust", "add", root).output.contains("for all uses"))
         let less = try home.keyfob("trust", "add", root, "--for", "email").output
-        #expect(less.contains("for: any, as before."))
+        #expect(less.contains("for all uses, as before."))
         // The hint is what to type.
         let hint = try #require(less.firstRange(of: "keyfob trust rm ")?.upperBound)
         let name = less[hint...].trimmingCharacters(in: .newlines)
         #expect(try home.keyfob("trust", "rm", name, "--dry-run").output.hasPrefix("Would no longer trust"), "\(less)")
         #expect(try home.keyfob("trust", "rm", root).status == 0)
-        #expect(try home.keyfob("trust", "add", root, "--for", "email").output.contains("for: email."))
+        #expect(try home.keyfob("trust", "add", root, "--for", "email").output.contains("for email."))
         let renamed = try home.keyfob("trust", "add", root, "--name", "other")
         #expect(
             renamed.output.hasSuffix("It was there already, as \"Root\", and keeps that name.\n"), "\(renamed.output)")

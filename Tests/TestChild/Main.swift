@@ -211,13 +211,13 @@ import PKCS11
         say("made")
     }
 
-    /// Makes a keychain with a token of its own below a directory.
+    /// Makes a keychain with a token of its own below a directory, the default one if there is none.
     private static func create(_ path: String, _ name: String) throws {
         let directories = Directories(root: URL(fileURLWithPath: path, isDirectory: true))
         let creation: Keychains.Creation
-        do { creation = try Keychains(directories).create(name, on: .new(.file)) } catch let error as KeychainError {
-            return say(error.code.rawValue)
-        }
+        do {
+            creation = try Keychains(directories).create(name, on: .new(.file), makesDefault: true)
+        } catch let error as KeychainError { return say(error.code.rawValue) }
         say("made")
         // Whoever closes the vault writes more.
         withExtendedLifetime(creation) {}

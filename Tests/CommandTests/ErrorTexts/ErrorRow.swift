@@ -93,7 +93,7 @@ extension ErrorRow {
             testDescription: "wrong passphrase of a keychain", home: .empty,
             before: "PASS=sesame keyfob init -q --pin-source env:PASS; keyfob lock -q; secret barley bad",
             attempt: "keyfob get a --pin-source file:bad", status: 5, code: "passphrase.incorrect",
-            message: [#"wrong passphrase for keychain "login""#], hint: ["(file:bad)", "Nothing is locked"],
+            message: [#"wrong passphrase for keychain "login""#], hint: ["(file:bad)", "You can try again"],
             details: ["keychain"]),
         ErrorRow(
             testDescription: "token absent", home: .card, refusing: "absent", attempt: "keyfob key ls", status: 7,
