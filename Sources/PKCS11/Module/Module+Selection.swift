@@ -4,10 +4,11 @@ import KeyfobPrimitives
 extension Module {
     /// Finds the slot of the one token that `uri` names.
     ///
-    /// Compares the token's label, serial number, manufacturer and model, and the attributes of the slot and the library
-    /// if the URI has any. An uninitialised token is returned only if no initialised one fits. The search is repeated for
-    /// 100 ms before the token counts as missing, since SoftHSM's tokens disappear briefly while other processes log in.
-    /// Blocks.
+    /// Compares the token's label, serial number, manufacturer and model, and the attributes of the slot and the
+    /// library if the URI has any. An uninitialised token is returned only if no initialised one fits. Blocks.
+    ///
+    /// The search is repeated for 100 ms before the token counts as missing, since SoftHSM's tokens disappear briefly
+    /// while other processes log in.
     ///
     /// - Returns: The slot, or `nil` if no token fits.
     /// - Throws: `ReturnValue.argumentsBad` of `PKCS11Function.getSlotList` if several tokens fit; otherwise the

@@ -71,8 +71,8 @@ public struct PKCS11URI: Sendable {
 
     /// Whether a text seems to hold a PIN in a URI, however the URI is spelled.
     ///
-    /// Finds `pin-value` in any case, percent-encoded, among blanks, and in a text that is no URI; in a URI also other
-    /// attributes whose name begins with `pin`. `pin-source` and `pinfile` say where the PIN is.
+    /// Finds `pin-value` in any case, percent-encoded, among blanks, and in a text that is not a URI. In a URI it also
+    /// finds other attributes whose name begins with `pin`, except `pin-source` and `pinfile`.
     package static func seemsToHoldPIN(_ text: String) -> Bool {
         func letters(_ text: some StringProtocol) -> String {
             String(text.filter { $0.isLetter || $0.isNumber || $0 == "=" })
