@@ -13,7 +13,7 @@ enum ProgramName {
 
     /// The file name in the path of an executable.
     static func of(executable path: String) -> String {
-        let name = URL(filePath: path).lastPathComponent
+        let name = path.split(separator: "/").last.map(String.init) ?? ""
         // The kernel appends this once an update has replaced the file of a program that runs.
         let mark = " (deleted)"
         return name.hasSuffix(mark) ? String(name.dropLast(mark.count)) : name
