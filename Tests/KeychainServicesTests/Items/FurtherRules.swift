@@ -142,7 +142,9 @@ extension Rule {
             bench.expect(-25300, bench.update(["class": "inet", "srvr": "h", "port": 81], ["port": 80]))
             bench.expect(-25300, bench.copying(["class": "inet"] + wantsAll + wantsAttributes).status)
             bench.expect(0, bench.add(["class": "inet", "srvr": "h", "port": 81]))
-            bench.expect(0, bench.delete(["class": "inet", "srvr": "h", "port": 80]))
+            // Which program stored a damaged item cannot be read, so the group has to be named.
+            bench.expect(-25300, bench.delete(["class": "inet", "srvr": "h", "port": 80]))
+            bench.expect(0, bench.delete(["class": "inet", "srvr": "h", "port": 80, "agrp": ""]))
             #expect(bench.copying(["class": "inet"] + wantsAll + wantsAttributes).array?.count == 1)
         },
         Rule("4.1", "what a key that stays on the token refuses, and why") { bench in
