@@ -70,7 +70,7 @@ extension SQLiteStore {
     private static func deniedPart(of path: String) -> String? {
         func isDenied(_ place: String, _ mode: Int32) -> Bool { unsafe access(place, mode) != 0 && errno == EACCES }
         let directory = URL(fileURLWithPath: path).deletingLastPathComponent().filePath
-        return ["", "-wal", "-shm", "-journal"].map { path + $0 }.first { isDenied($0, R_OK | W_OK) }
+        return ["", "-journal"].map { path + $0 }.first { isDenied($0, R_OK | W_OK) }
             ?? (isDenied(directory, W_OK | X_OK) ? directory : nil)
     }
 
