@@ -71,7 +71,7 @@ import Testing
             $0.hasSuffix(".object") && $0 != "token.object"
         }.map { token + "/" + $0 }.filter { path in
             // A counter, and the class as the first attribute: its type, its kind, its value; 8 bytes each.
-            try kind.map { try Data(contentsOf: URL(fileURLWithPath: path))[31] == $0.rawValue } ?? true
+            try kind.map { try Data(contentsOf: URL(fileURLWithPath: path)).dropFirst(31).first == $0.rawValue } ?? true
         }
     }
 
