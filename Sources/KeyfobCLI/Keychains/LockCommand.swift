@@ -52,8 +52,6 @@ struct LockCommand: ParsableCommand {
                 cause: first)
         }
         let names = locked.map { "\"\($0)\"" }.joined(separator: ", ")
-        let sentence =
-            locked.isEmpty ? Self.nothingToLock(chosen.map(\.name)) : (global.dryRun ? "Would lock \(names)." : "Locked \(names).")
         // What was unlocked by a PIN wants one. Only for who locked nothing is a module loaded, which may take its
         // time.
         let asks = locked.isEmpty && !all && !output.isQuiet
@@ -62,6 +60,10 @@ struct LockCommand: ParsableCommand {
             guard asks, isWithoutLogin(configuration, keychains) else { return nil }
             return (configuration.name, configuration.opennessWithoutLogin)
         }
+        let sentence =
+            if !locked.isEmpty { global.dryRun ? "Would lock \(names)." : "Locked \(names)." } else if !open.isEmpty {
+                "Nothing to lock."
+            } else { Self.alreadyLocked(chosen.map(\.name)) }
         try output.emit(
             Document([
                 "locked": .array(locked.map { .string($0) }), "changed": .boolean(!locked.isEmpty && !global.dryRun),
@@ -69,7 +71,7 @@ struct LockCommand: ParsableCommand {
             ]), sentence: ([sentence] + open.map(\.sentence)).joined(separator: "\n"))
     }
 
-    private static func nothingToLock(_ names: [String]) -> String {
+    private static func alreadyLocked(_ names: [String]) -> String {
         guard names.count == 1, let name = names.first else { return "No keychain is unlocked." }
         return "\"\(Visible.text(name))\" is already locked."
     }

@@ -50,6 +50,7 @@ import Testing
         #expect(try household.keyfob(["init", "--pin-source", "env:PASS"], environment: source).status == 0)
         try household.set("a", "value")
         #expect(try household.keyfob(["lock"]).output == "Locked \"login\".\n")
+        #expect(try household.keyfob(["lock"]).output == "\"login\" is already locked.\n")
 
         let locked = try household.failure(["get", "a"])
         #expect(locked.code == "pin.required")
