@@ -403,8 +403,9 @@ import Testing
         let failure = try household.failure(["get", "b", "-k", "site"])
         #expect(failure.hint.contains("keyfob keychain check site --remove-damaged"), "\(failure.hint)")
         let list = try household.failure(["ls", "-k", "site"])
-        // It is the default one, which those find that name none.
-        #expect(list.hint.contains("keyfob keychain check site ") && list.hint.hasSuffix("keyfob ls --skip-damaged"))
+        // It is not the default one, so the command names it.
+        #expect(list.hint.contains("keyfob keychain check site "))
+        #expect(list.hint.hasSuffix("keyfob -k site ls --skip-damaged"))
         let removed = try findings(household, ["site", "--remove-damaged", "--yes"])
         #expect(removed == (["item.replayed"], 1, true, 9))
         #expect(try household.failure(["get", "a", "-k", "site"]).code == "db.damaged")
