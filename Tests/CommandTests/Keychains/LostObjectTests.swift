@@ -92,12 +92,17 @@ import Testing
     func `a check tells of an object that is damaged or gone, each time`(damage: Damage, kind: Kind) throws {
         let household = try Self.household()
         try damage.apply(to: #require(try Self.files(household, kind).first))
+        guard damage != .halved else {
+            // SoftHSM shows what comes before the cut. It may write the rest anew as defaults, and the file is whole then.
+            let (codes, status) = try Self.check(household, ["--secrets"])
+            #expect(codes.contains("object.unreadable"))
+            #expect(status == 9)
+            return
+        }
         var expected: Set<String> = damage == .removed ? [] : ["object.unreadable"]
-        // A public half is no item of its own. SoftHSM shows what comes before the cut.
-        if kind == .privateKey || kind == .certificate && damage != .halved { expected.insert("object.absent") }
-        // What was cut off are defaults there, which SoftHSM writes anew: afterwards the file is whole.
-        let isMended = damage == .halved && kind != .privateKey
-        for options in isMended ? [["--secrets"]] : [[], ["--secrets"], []] {
+        // A public half is no item of its own.
+        if kind != .publicKey { expected.insert("object.absent") }
+        for options in [[], ["--secrets"], []] {
             let (codes, status) = try Self.check(household, options)
             #expect(codes == expected)
             #expect(status == (expected.isEmpty ? 0 : 9))
