@@ -186,7 +186,6 @@ import Testing
         "openssl genpkey -algorithm ED448", "openssl genpkey -algorithm RSA-PSS -pkeyopt rsa_keygen_bits:2048",
         "openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:brainpoolP256r1",
         "openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:secp256k1",
-        "openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -pkeyopt ec_param_enc:explicit",
     ])
     func `a key that no token takes is refused in one sentence`(command: String) throws {
         let home = try IdentityHome()
