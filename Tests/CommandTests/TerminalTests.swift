@@ -81,7 +81,7 @@ import Testing
         #expect(secret.code == .pinRequired)
         let question = try #require(throws: KeychainError.self) { try terminal.confirm("Delete it?") }
         #expect(question.code == .refused)
-        #expect(question.hint?.contains("--yes") == true)
+        #expect(question.message.contains("add --yes"))
     }
 
     @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
