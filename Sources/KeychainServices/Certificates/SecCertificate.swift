@@ -12,7 +12,7 @@ public final class SecCertificate: NSObject, @unchecked Sendable {
     /// The keychain item that the certificate was read from.
     let item: Item?
 
-    /// What an import knows of it; `nil` for a certificate that none has stored.
+    /// The record of the import that stored the certificate; `nil` if no import did.
     let imported: ImportedItem?
 
     init(_ certificate: Certificate, item: Item? = nil, imported: ImportedItem? = nil) {

@@ -22,7 +22,7 @@ public final class SecKey: NSObject, @unchecked Sendable {
     /// The keychain item that the key was read from or stored as.
     let item: Item?
 
-    /// What an import knows of it; `nil` for a key that none has stored.
+    /// The record of the import that stored the key; `nil` if no import did.
     let imported: ImportedItem?
 
     init(_ material: Material, item: Item? = nil, imported: ImportedItem? = nil) {
