@@ -57,7 +57,7 @@ final class SQLiteStore: ItemStore {
             guard [ENOENT, ENOTDIR].contains(errno) else { throw KeychainError.file("read", path, errno) }
             throw explain(Self.missing(path))
         }
-        // Nobody could read anything in it by that, but exchange it for an earlier copy, or destroy it.
+        // Another user who can write the file could replace it with an earlier copy, or destroy it.
         for suffix in ["", "-journal"] { try PrivateFile.requireUnwritableByOthers(path + suffix) }
         guard unsafe access(path, R_OK) == 0 else {
             throw KeychainError.file("read", path, errno)
@@ -219,8 +219,8 @@ final class SQLiteStore: ItemStore {
             return try connection.use { try $0.unsafeReentrantWrite { db in
                 guard !db.isInsideTransaction else {
                     throw KeychainError(
-                        .refused, "\(title) cannot be changed while its items are being walked through.",
-                        hint: "Change them when the walk is over.")
+                        .refused, "\(title) cannot be changed from within a reading of it.",
+                        hint: "Change it when the reading is over.")
                 }
                 // Rolled back whole by GRDB when the body throws.
                 var result: Result?

@@ -108,8 +108,9 @@ struct SQLiteTransaction: StoreWriter {
         }
     }
 
-    /// The cached statement; one of its own while a walk is in the middle of that, whose body asks for the same again:
-    /// two walks by one statement would begin each other anew.
+    /// The cached statement, or a new one while the cached one is in use.
+    ///
+    /// A loop over rows may run the same query again in its body, and one statement cannot serve both.
     private func idleStatement(_ sql: String) throws -> Statement {
         let cached = try db.cachedStatement(sql: sql)
         guard unsafe sqlite3_stmt_busy(cached.sqliteStatement) != 0 else { return cached }

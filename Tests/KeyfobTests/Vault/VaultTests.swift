@@ -15,7 +15,7 @@ import Testing
         if let bytes { try bytes.write(to: URL(fileURLWithPath: test.configuration.vault)) }
     }
 
-    @Test func `a vault that cannot be removed keeps its log, and a log without its vault goes with the rest`() throws {
+    @Test func `a vault that cannot be removed keeps its journal, and a journal without its vault is removed`() throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("vault.sqlite")
         func exists(_ suffix: String) -> Bool { FileManager.default.fileExists(atPath: path + suffix) }
