@@ -92,10 +92,9 @@ extension Keychain {
 extension Keychain {
     /// The vault's keys, unlocking the keychain where that is needed and possible.
     ///
-    /// A vault of an older format is brought up to date: it can tell too little to be read as it is.
     func keys() throws -> VaultKeys {
-        if let keys = lockState.withLock({ $0.keys }) { return try upgradeVault(keys) }
-        if let keys = try restoreUnlockedState() { return try settleInterruptedChanges(keys) }
+        if let keys = lockState.withLock({ $0.keys }) { return keys }
+        if let keys = try restoreUnlockedState() { return try finishInterruptedRemovals(keys) }
         return try unlockAnew()
     }
 
@@ -107,8 +106,8 @@ extension Keychain {
 
     /// The vault's keys where they are to be had without asking anybody; `nil` where the keychain is locked.
     func keysIfUnlocked() throws -> VaultKeys? {
-        if let keys = lockState.withLock({ $0.keys }) { return try upgradeVault(keys) }
-        if let keys = try restoreUnlockedState() { return try settleInterruptedChanges(keys) }
+        if let keys = lockState.withLock({ $0.keys }) { return keys }
+        if let keys = try restoreUnlockedState() { return try finishInterruptedRemovals(keys) }
         // A token that cannot be asked lets nobody in.
         let isOpen = try !pinSource().source.isInteractive || (try? wantsLogin()) == false
         guard !isOpen else { return try unlockAnew() }
@@ -141,7 +140,7 @@ extension Keychain {
     /// - Parameter stored: The source of the PIN, where it gives the same again.
     func logIn(pin: SecretBytes, stored: PINSource? = nil) throws -> VaultKeys {
         let unlocked = try stored == nil ? send(pin) : takingTurns { try send(pin, stored: stored) }
-        return try settleInterruptedChanges(unlocked)
+        return try finishInterruptedRemovals(unlocked)
     }
 
     /// Runs `body`, which sends a stored PIN, on one thread at a time: the next one is to know that it was refused.
@@ -263,29 +262,21 @@ extension Keychain {
         try? unlockedState.remove(stateName) { Self.decode($0.payload)?.pin == refused }
     }
 
-    /// Changes that a killed process left unfinished are settled when the keychain is unlocked next.
-    private func settleInterruptedChanges(_ keys: VaultKeys) throws -> VaultKeys {
-        _ = try upgradeVault(keys)
+    /// Finishes the removals that a killed process has left, at the first unlocking.
+    private func finishInterruptedRemovals(_ keys: VaultKeys) throws -> VaultKeys {
         let isFirst = lockState.withLock { state in
             defer { state.hasRecovered = true }
             return !state.hasRecovered
         }
-        guard isFirst, try store.read({ try !$0.intents().isEmpty }) else { return keys }
-        do { try writer(keys).recover() } catch let error as KeychainError where error.code == .vaultBusy {
-            // Somebody lives who is at it; readers are shown nothing of it, and writers settle it under the lock.
-        } catch {
-            // Readers are shown nothing of it; writers meet it again, and report it.
+        guard isFirst else { return keys }
+        // A process that is changing the token finishes them itself.
+        do { try writer(keys).recover(until: .after(.zero)) } catch let error as KeychainError
+            where error.code == .vaultBusy
+        {} catch {
+            // Readers are not shown the objects; the next change meets the error again, and reports it.
             options.logger.warning(
-                "an interrupted change could not be settled", metadata: ["keychain": "\(name)", "error": "\(error)"])
+                "an interrupted removal could not be finished", metadata: ["keychain": "\(name)", "error": "\(error)"])
         }
-        return keys
-    }
-
-    /// Brings a vault of an older format up to date, once, in one transaction; the token is not needed.
-    private func upgradeVault(_ keys: VaultKeys) throws -> VaultKeys {
-        guard try store.format < Schema.version else { return keys }
-        try store.write(keys.tree) { try $0.upgrade(keys.upgradeAttributes) }
-        options.logger.notice("the vault was brought to format \(Schema.version)")
         return keys
     }
 }

@@ -3,7 +3,7 @@ import KeyfobPrimitives
 public import OpenSSL
 import PKCS11
 
-/// What putting a certificate under a name did.
+/// The result of installing a certificate under a name.
 public struct IdentityInstallation: Sendable {
     /// The identity that bears the name now.
     public let identity: Identity
@@ -145,13 +145,12 @@ extension Keychain {
             throw mismatch(certificate, key: key, name: name, fileName: nil)
         }
         let keys = try keys()
-        let leaf = NewObject(certificate: certificate, label: .string(name))
-        // A root is trusted because somebody chose to, never because it came along.
+        // A root is trusted because its owner chose to, never because it came along.
         let above = CertificateChain.order(leaf: certificate, candidates: chain).certificates.dropFirst()
             .filter { !$0.isSelfSigned }
         let authorities = above.map { NewObject(certificate: $0, label: $0.ownName.map { .string($0) }) }
         var missing: [NewObject] = []
-        var succession = Succession()
+        var replaced = ReplacedVersions()
         var present: [TokenObject] = []
         let added = try token.retryingMomentaryFailures {
             try writer(keys).perform(.create) { objects in
@@ -160,38 +159,35 @@ extension Keychain {
                 guard objects.contains(where: { $0.isSame(as: key) }) else {
                     throw KeychainError(.itemNotFound, "the key was removed by another program meanwhile.")
                 }
-                let bearers = try Succession.bearers(
-                    of: name, besides: certificate, among: objects, called: fingerprints(calledOnlyInRows: name, keys))
-                guard bearers.isEmpty || !isFirst else { throw isTaken(name) }
-                if let renewed, !bearers.contains(where: { $0.certificateDER == renewed.der }),
-                    !objects.contains(where: { $0.certificateDER == certificate.der && $0.label == .string(name) })
+                let inUse = try versionsInUse(of: name, besides: certificate, among: objects, keys)
+                guard inUse.isEmpty || !isFirst else { throw isTaken(name) }
+                // An issuer takes its time. A version that another process has put into use meanwhile stays in use.
+                if let renewed, !inUse.contains(where: { $0.certificateDER == renewed.der }),
+                    try !replacing([], under: name, by: certificate, among: objects, keys).isLeafNamed
                 {
-                    // An issuer takes its time, and who imports, installs or puts back a version does not wait for
-                    // the lock of orders: what they chose since is not to be undone.
                     throw Self.changed(name, "the certificate that was issued for the version before is not installed.")
                 }
-                succession = try Succession(
-                    of: name, certificate, among: objects,
-                    replacing: predecessors(
-                        of: certificate, named: name, bearers, renewing: renewed, among: objects, keys))
+                replaced = try replacing(
+                    predecessors(
+                        of: certificate, named: name, inUse, renewing: renewed, among: objects, keys),
+                    under: name, by: certificate, among: objects, keys)
+                let leaf = NewObject(certificate: certificate, label: replaced.leafLabel)
                 missing = ([leaf] + authorities).filter { new in !objects.contains { new.isSame(as: $0) } }
-                guard !missing.isEmpty || !succession.moves.isEmpty else { return nil }
-                return TokenPlan(kind: .install, objects: missing.map(\.planned) + succession.planned)
+                return missing.map { UnfinishedObject(making: $0) }
             } change: { session, _ in
-                // First what takes the name over: programs that know nothing of plans find two for a moment, never
-                // none.
-                var outcome = TokenWriter.Outcome(added: try missing.map { try self.create($0, in: session) })
-                outcome.changed = try relabel(succession, in: session)
-                return outcome
+                TokenWriter.Outcome(added: try missing.map { try self.create($0, in: session) })
             } commit: { writer, outcome in
-                let ancestors = succession.ancestors(of: certificate, renewing: renewed)
-                let inheritance = try inherit(succession, from: ancestors, name, policy, writer, keys)
-                try rename(succession, name, writer, keys)
-                if let known = succession.leaf { try bequeath(inheritance, to: known, name, writer, keys) }
-                try bequeathKeys(of: ancestors, to: certificate.publicKey, among: present, writer, keys)
+                if try writer.unfinishedObjects(keys).contains(where: { $0.state == .pending && $0.matches(key) }) {
+                    _ = try record(Item(.key, [:]), key, writer, keys)
+                }
+                let predecessors = replaced.predecessors(of: certificate, renewing: renewed)
+                let transfer = try takeAttributes(of: replaced, from: predecessors, name, policy, writer, keys)
+                try rename(replaced, name, writer, keys)
+                if let known = replaced.leaf { try give(transfer, to: known, name, writer, keys) }
+                try giveKeyAttributes(of: predecessors, to: certificate.publicKey, among: present, writer, keys)
                 let known = present.filter { object in authorities.contains { $0.isSame(as: object) } }
-                try share(known, inheritance, writer, keys)
-                return try record(outcome.added, leaf: certificate, called: name, inheritance, writer, keys)
+                try share(known, transfer, writer, keys)
+                return try record(outcome.added, leaf: certificate, called: name, transfer, writer, keys)
             }
         }
         var own = Criteria(.identity, [.publicKeyHash: .data(certificate.publicKey.identifier)])
@@ -200,108 +196,10 @@ extension Keychain {
             throw KeychainError(.failed, "the identity was stored and cannot be found again.")
         }
         return IdentityInstallation(
-            identity: Identity(item: item), isUnchanged: missing.isEmpty && succession.isEmpty,
-            kept: succession.predecessors.map(\.label),
-            predecessors: succession.predecessors.map { $0.object.certificateDER ?? Data() },
+            identity: Identity(item: item), isUnchanged: missing.isEmpty && replaced.isEmpty,
+            kept: replaced.versions.map(\.name),
+            predecessors: replaced.versions.map { $0.object.certificateDER ?? Data() },
             addedCertificates: added.filter { $0.certificateDER != certificate.der }.map { CertificateItem(item: $0) },
             chain: try self.chain(of: certificate, with: chain))
-    }
-
-    /// Gives certificates the labels that a succession says, and returns what changed.
-    func relabel(
-        _ succession: Succession, in session: borrowing Session
-    ) throws -> [(before: TokenObject, after: TokenObject)] {
-        var changed: [(before: TokenObject, after: TokenObject)] = []
-        for (move, planned) in zip(succession.moves, succession.planned)
-        where !changed.contains(where: { $0.before.isCopy(of: move.object) }) {
-            for handle in try token.handles(ofAll: move.object, in: session) {
-                try token.setLabel(Data(move.label.utf8), of: handle, isCopied: planned.isCopied == true, in: session)
-                changed.append((move.object, move.object.relabelled(Data(move.label.utf8))))
-            }
-        }
-        return changed
-    }
-
-    /// The fingerprints of certificates of which an item bears a name, whatever the object is called.
-    func fingerprints(calledOnlyInRows name: String, _ keys: VaultKeys) throws -> Set<Data> {
-        try fingerprints(ofItemsLabelledLike: Criteria(.certificate, [.label: .string(name)]), keys)
-    }
-
-    /// Gives items that have labels of their own the ones that a succession says: several may share an object.
-    func rename(_ succession: Succession, _ name: String, _ writer: any StoreWriter, _ keys: VaultKeys) throws {
-        for (object, label) in succession.predecessors {
-            for (row, attributes) in try labelledRows(object, keys, writer) {
-                guard attributes[.hasOwnLabel] != nil, attributes[.label] == .string(name) else { continue }
-                var row = row
-                try row.relabel(.certificate, of: object, keys) { _ in .own(.string(label)) }
-                try writer.update(row)
-            }
-        }
-        guard let leaf = succession.leaf else { return }
-        let rows = try labelledRows(leaf, keys, writer)
-        let labels = rows.map { $0.attributes[.hasOwnLabel] == nil ? name : $0.attributes[.label]?.text }
-        guard var first = rows.first?.row, !labels.contains(name) else { return }
-        try first.relabel(.certificate, of: leaf, keys) { _ in .object(.string(name)) }
-        try writer.update(first)
-    }
-}
-
-/// Who bears a name after a certificate has taken it over.
-struct Succession {
-    /// Certificates that get another label, the one that takes the name first.
-    var moves: [(object: TokenObject, label: String)] = []
-    /// Certificates that bore the name, and what they are called from now on.
-    var predecessors: [(object: TokenObject, label: String)] = []
-    /// The certificate's object, where it is on the token already.
-    var leaf: TokenObject?
-    /// The moves, as the plan of a change has them.
-    private(set) var planned: [TokenPlan.Object] = []
-    /// Whether nobody gets another name.
-    var isEmpty: Bool { moves.isEmpty && predecessors.isEmpty }
-
-    /// Nobody made room.
-    init() {}
-
-    /// Those of the predecessors whose next version a certificate is: the one that is renewed, else those of the same
-    /// key. Else the name alone tells, and it is all of them.
-    func ancestors(of certificate: Certificate, renewing renewed: Certificate? = nil) -> [TokenObject] {
-        let all = predecessors.map(\.object)
-        if let renewed, let one = all.first(where: { $0.certificateDER == renewed.der }) { return [one] }
-        let ofKey = all.filter { $0.publicKeyHash == certificate.publicKey.identifier }
-        return ofKey.isEmpty ? all : ofKey
-    }
-
-    /// The certificates that bear a name, besides one.
-    ///
-    /// - Parameter called: The fingerprints of certificates of which an item bears the name, whatever they are called.
-    static func bearers(
-        of name: String, besides certificate: Certificate, among objects: [TokenObject], called: Set<Data>
-    ) -> [TokenObject] {
-        let hashes = Set(objects.filter { $0.objectClass == .privateKey }.map(\.keyIdentifier))
-        // A certificate without a key that bears the name is nobody's version.
-        return objects.filter { object in
-            object.objectClass == .certificate
-                && (object.label == .string(name) || called.contains(object.fingerprint))
-                && object.certificateDER != certificate.der
-                && (object.publicKeyHash.map { hashes.contains($0) } ?? false)
-        }
-    }
-
-    /// - Parameter others: Those of the bearers of the name that make room.
-    /// - Throws: `KeyFileError` where one of them is no certificate.
-    init(
-        of name: String, _ certificate: Certificate, among objects: [TokenObject], replacing others: [TokenObject]
-    ) throws {
-        func bearsName(_ object: TokenObject) -> Bool { object.label == .string(name) }
-        leaf = objects.first { $0.certificateDER == certificate.der }
-        if let leaf, !bearsName(leaf) { moves.append((leaf, name)) }
-        var taken = Set(objects.compactMap { $0.label?.text })
-        for other in others {
-            let label = IdentityVersion.label(name, try other.certificate.notAfter, taken: taken)
-            taken.insert(label)
-            predecessors.append((other, label))
-            if bearsName(other) { moves.append((other, label)) }
-        }
-        planned = moves.map { TokenPlan.Object($0.object, newLabel: Data($0.label.utf8), among: objects) }
     }
 }

@@ -3,21 +3,21 @@ import PKCS11
 
 /// How the versions of an identity are named.
 ///
-/// An identity is known by a name, which is the label of its certificate on the token. The version in use bears the
-/// name itself, so that every program which looks for the name finds that certificate and no other; an older one bears
-/// the name and the day on which it expires.
-///
-/// A key keeps the label that it was generated under: the name for the first, the name and the day of its making for
-/// those of renewals. It is told by its public key, not by its label, and changing the label of a private key is the
-/// one thing that a kill can turn into its loss (``TokenPlan/Object/certificate``). The command lists it under the name
-/// that its identity has now.
+/// The name of an identity is the name of its certificate's row in the vault. The version in use has the name itself;
+/// an older version has the name and the day on which it expires. A key keeps the name that it was made under: the
+/// name for the first key, the name and the day of the renewal for later ones. Keys and certificates belong together by
+/// the public key, never by their names.
 enum IdentityVersion {
     /// The label of an older version, or of the key of a newer one; one that is taken gets a number.
-    static func label(_ name: String, _ date: Date, taken: Set<String>) -> String {
+    static func label(
+        _ name: String, _ date: Date, isTaken: (String) throws -> Bool
+    ) rethrows -> String {
         let day = name + "@" + date.formatted(.iso8601.year().month().day())
-        guard taken.contains(day) else { return day }
+        guard try isTaken(day) else { return day }
         // Not the number of versions: some of them may have been retired.
-        return (2...).lazy.map { "\(day).\($0)" }.first { !taken.contains($0) } ?? day
+        var number = 2
+        while try isTaken("\(day).\(number)") { number += 1 }
+        return "\(day).\(number)"
     }
 
     /// Whether a label is that of an older version of a name, or of a key that was made for a renewal.
@@ -41,15 +41,4 @@ extension KeychainItem {
     /// The name that an identity, its certificate or its key is an older version of, such as `api` for
     /// `api@2026-05-02`; `nil` for what is in use.
     public var nameOfVersion: String? { label.flatMap { IdentityVersion.name(ofVersion: $0) } }
-}
-
-extension TokenObject {
-    /// The same object under a label.
-    func relabelled(_ bytes: Data?) -> TokenObject {
-        var object = self
-        object.label = bytes.map { bytes in
-            String(validating: bytes, as: UTF8.self).map { .string($0) } ?? .data(bytes)
-        }
-        return object
-    }
 }

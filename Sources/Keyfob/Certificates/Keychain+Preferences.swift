@@ -79,7 +79,7 @@ extension Keychain {
             guard reference == nil || items.contains(where: { $0.reference == reference }) else {
                 throw KeychainError(.itemNotFound, "the certificate is not in keychain \"\(name)\".")
             }
-            return nil
+            return []
         } change: { _, _ in
             TokenWriter.Outcome()
         } commit: { writer, _ in
@@ -104,14 +104,14 @@ extension Keychain {
             var row = try writer.row(identity: identity, withSecret: true)
         else {
             var attributes = ItemAttributes()
+            attributes[.label] = object.nameWithoutRow
             change(&attributes)
             return try adopt(.certificate, object, attributes, writer, keys)
         }
         var (_, attributes) = try keys.openAttributes(row)
         change(&attributes)
         row.version += 1
-        row.attributes = try keys.sealAttributes(attributes, of: .certificate, row: row.identity, version: row.version)
-        row.terms = try keys.terms(.certificate, of: object, attributes)
+        try seal(attributes, of: .certificate, object, into: &row, keys)
         try writer.update(row)
     }
 }

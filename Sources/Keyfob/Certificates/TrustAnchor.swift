@@ -130,7 +130,7 @@ extension Keychain {
         var (items, before): ([Item], [CertificateUsage]) = ([], [])
         try writer(keys).perform(.change) { _ in
             items = try storedItems(of: certificate)
-            return nil
+            return []
         } change: { _, _ in
             TokenWriter.Outcome()
         } commit: { writer, _ in

@@ -62,7 +62,8 @@ extension Keychain {
     ) throws -> IdentityInstallation {
         try checkIsFree(name)
         let subject = try requestedSubject(specification, issuer)
-        let (key, isNew) = try pendingKey(name, specification.key, isFirst: true)
+        let (key, isNew) = try pendingKey(
+            name, specification.key, isFirst: true, isLocal: issuer.issuerDescription.isLocal)
         do {
             let request = try certificationRequest(with: key, subject, specification.extensions)
             let issued = try certificate(
@@ -131,7 +132,9 @@ extension Keychain {
             if wanted == nil, let ordered = try orderedKey(for: name) {
                 pending = (try tokenKey(for: ordered), false)
             } else {
-                pending = try pendingKey(name, wanted ?? KeySpecification(old.publicKey.algorithm), isFirst: false)
+                pending = try pendingKey(
+                    name, wanted ?? KeySpecification(old.publicKey.algorithm), isFirst: false,
+                    isLocal: issuer.issuerDescription.isLocal)
             }
             extensions.others.removeAll { $0.type == .subjectKeyIdentifier }
             // What only RSA can do must not be promised of another key.
@@ -224,17 +227,24 @@ extension Keychain {
         return issued
     }
 
-    /// A key of the name that has no certificate, such as an interrupted attempt leaves; else a new one, which is on
-    /// record before it is there if it is for a renewal.
+    /// A key of the name that has no certificate, such as an interrupted attempt leaves; else a new one.
+    ///
+    /// The key for an issuer of ours stays out of all lists until its certificate is there. The key for an issuer
+    /// elsewhere is an item, since the certificate may come much later; for a renewal it is recorded before it is made.
     private func pendingKey(
-        _ name: String, _ specification: KeySpecification, isFirst: Bool
+        _ name: String, _ specification: KeySpecification, isFirst: Bool, isLocal: Bool
     ) throws -> (TokenKey, isNew: Bool) {
         if let waiting = try waitingKey(name, specification, isFirst: isFirst) { return (waiting, false) }
-        let taken = Set(try index.objects(keys()).compactMap { $0.label?.text })
-        let label = isFirst ? name : IdentityVersion.label(name, Date(), taken: taken)
-        if !isFirst { PendingOrders(self).note(PendingOrder(keyCalled: label), for: name) }
+        let keys = try keys()
+        let objects = try index.objects(keys)
+        let label = try isFirst ? name : IdentityVersion.label(name, Date()) {
+            try isNameTaken($0, among: objects, keys)
+        }
+        if !isFirst, !isLocal { PendingOrders(self).note(PendingOrder(keyCalled: label), for: name) }
         do {
-            return (try tokenKey(for: generateKey(specification, label: label, isLabelUnique: true)), true)
+            let key = isLocal ? try generateKeyAwaitingCertificate(specification, label: label)
+                : try generateKey(specification, label: label, isLabelUnique: true)
+            return (try tokenKey(for: key), true)
         } catch let error as KeychainError where isFirst && error.code == .duplicateItem {
             throw try explaining(error, of: name)
         }
@@ -275,7 +285,11 @@ extension Keychain {
             }
             return !certified.contains(object.keyIdentifier)
         }
-        guard let first = waiting.first else { return nil }
+        guard let first = waiting.first else {
+            guard isFirst, let left = try keyAwaitingCertificate(named: name) else { return nil }
+            let key = try tokenKey(for: left)
+            return key.publicKey.algorithm.description == specification.description ? key : nil
+        }
         let label = first.attributes[.label]?.text ?? name
         let key = try tokenKey(for: KeyItem(item: first))
         guard waiting.count == 1, key.publicKey.algorithm.description == specification.description,
@@ -336,12 +350,23 @@ extension Keychain {
     ) -> any Error {
         let isLocal = issuer.issuerDescription.isLocal
         guard isNew || !isLocal else { return error }
-        // What failed may have come after the certificate was installed.
-        guard let objects = try? index.objects(keys()),
-            !objects.contains(where: { object in
-                object.objectClass == .certificate && object.publicKeyHash == key.publicKey.identifier
-            })
-        else { return error }
+        // What failed may have come after the certificate was stored.
+        guard let objects = try? index.objects(keys()) else { return error }
+        let isCertified = objects.contains { object in
+            object.objectClass == .certificate && object.publicKeyHash == key.publicKey.identifier
+        }
+        guard !isCertified else {
+            // The first error is the one to report. A key that stays unlisted is a finding of a check.
+            if isLocal { try? list(key) }
+            return error
+        }
+        if isLocal {
+            let isOwn = { (unfinished: UnfinishedObject) in
+                unfinished.matches(key.object) || unfinished.isHalf(of: key.object)
+            }
+            // The first error is the one to report; a key that cannot be removed is used by the next attempt.
+            try? writer(keys()).discardPending(where: isOwn)
+        }
         let own = Criteria(
             .key, [.keyClass: .number(KeyClass.private.rawValue), .applicationLabel: .data(key.publicKey.identifier)])
         guard let item = try? findOnToken(own).first else { return error }
@@ -353,9 +378,20 @@ extension Keychain {
             // Where the record could not be written, each attempt would leave one more that nobody goes on with.
             guard isNew, !isUsedAgain else { return Self.keeping(item, isUsedAgain: isUsedAgain, after: error) }
         }
-        // The first error is the one to report; a key that cannot be removed is used by the next attempt.
+        // As above.
         try? delete(KeyItem(item: item))
         return error
+    }
+
+    /// Makes an item of a key that awaited its certificate.
+    private func list(_ key: TokenKey) throws {
+        let keys = try keys()
+        try writer(keys).perform(.change) { _ in [] } change: { _, _ in
+            TokenWriter.Outcome()
+        } commit: { writer, _ in
+            guard try writer.unfinishedObjects(keys).contains(where: { $0.matches(key.object) }) else { return }
+            _ = try record(Item(.key, [:]), key.object, writer, keys)
+        }
     }
 
     /// The error of an attempt whose key is kept, with what can be done with that.

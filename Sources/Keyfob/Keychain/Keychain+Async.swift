@@ -251,6 +251,14 @@ extension Keychain {
     /// Removes the items that fail their integrity check. - Throws: As the blocking form.
     public func removeDamagedItems() async throws -> [VaultFinding] { try await run { try self.removeDamagedItems() } }
 
+    /// Destroys the objects that interrupted changes have left on the token.
+    ///
+    /// - Throws: As the blocking form.
+    @discardableResult
+    public func removeUnlistedObjects() async throws -> [VaultFinding] {
+        try await run { try self.removeUnlistedObjects() }
+    }
+
     /// Checks that the token is there and opens the vault. - Throws: As the blocking form.
     public func checkOpening() async throws -> Bool { try await run { try self.checkOpening() } }
 

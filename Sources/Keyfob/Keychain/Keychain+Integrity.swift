@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import PKCS11
 
 /// Whether the vault is as it was left.
 extension Keychain {
@@ -19,7 +20,7 @@ extension Keychain {
         var rows: [VaultFinding] = []
         do {
             rows = try store.integrityFindings(keys.tree, damage: keys.damage)
-            rows += try store.read { try damagedPlans($0, keys) }.map { $0.finding }
+            rows += try unlistedObjectFindings(keys)
             do { return try rows + lost + missingObjectFindings(keys) } catch let error as KeychainError
                 where error.code == .failed && lost.contains(where: { $0.code == .objectUnreadable })
             {
@@ -148,6 +149,42 @@ extension Keychain {
         return findings
     }
 
+    /// Findings about objects that interrupted changes have left on the token. No list shows them.
+    private func unlistedObjectFindings(_ keys: VaultKeys) throws -> [VaultFinding] {
+        try unlistedObjects(keys).map { unfinished, object in
+            let kind = object.objectClass == .certificate ? "certificate" : "key"
+            let name = unfinished.name?.text.map { " \"\($0)\"" } ?? ""
+            return VaultFinding(
+                .objectUnlisted,
+                "an interrupted command has left \(kind)\(name) (id \(object.id.hexadecimal)) on token "
+                    + "\"\(token.label)\": the same command uses it, or it can be removed",
+                itemClass: object.itemClass)
+        }
+    }
+
+    private func unlistedObjects(_ keys: VaultKeys) throws -> [(unfinished: UnfinishedObject, object: TokenObject)] {
+        let pending = try store.read(keys.tree) { try $0.unfinishedRows() }.compactMap { row -> UnfinishedObject? in
+            // A damaged row is a finding of its own.
+            keys.opens(row) ? try UnfinishedObject(row, keys) : nil
+        }.filter { $0.state == .pending }
+        guard !pending.isEmpty else { return [] }
+        return try token.readObjects().objects.compactMap { object in
+            pending.first { $0.matches(object) }.map { ($0, object) }
+        }
+    }
+
+    /// Destroys the objects that interrupted changes have left on the token, and nothing else.
+    ///
+    /// - Returns: What was removed; see ``VaultFinding/Code/objectUnlisted``.
+    /// - Throws: `KeychainError`; `vaultBusy`, and the errors of `unlock()` and of the token.
+    @available(*, noasync, message: "use the asynchronous form")
+    public func removeUnlistedObjects() throws -> [VaultFinding] {
+        let keys = try keys()
+        let findings = try unlistedObjectFindings(keys)
+        try writer(keys).discardPending()
+        return findings
+    }
+
     /// Takes the rows that are in the vault for the ones that were written last.
     ///
     /// For a vault that another program or a failing disk has changed, and of which there is no backup: old copies of
@@ -174,8 +211,7 @@ extension Keychain {
         return count
     }
 
-    /// Removes the items that fail their integrity check, and the plans of interrupted changes that do, and nothing
-    /// else.
+    /// Removes the rows that fail their integrity check, and nothing else.
     ///
     /// Nobody can read them any more, and as long as they are there no list is complete. Passwords are lost with them.
     /// A certificate or a key stays on the token; lost is what the vault has noted of it, such as what it is trusted
@@ -189,11 +225,7 @@ extension Keychain {
     public func removeDamagedItems() throws -> [VaultFinding] {
         let keys = try keys()
         let removed = try store.write(keys.tree) { writer in
-            let plans = try damagedPlans(writer, keys)
-            for plan in plans { try writer.deleteIntent(plan.id) }
-            // Objects came and went without the index.
-            if !plans.isEmpty { try writer.replaceObjectIndex([], stamp: nil) }
-            return try writer.deleteRows(keys.damage) + plans.map { $0.finding }
+            try writer.deleteRows(keys.damage)
         }
         options.logger.warning("damaged rows of the vault were removed", metadata: ["count": "\(removed.count)"])
         return removed

@@ -19,9 +19,8 @@ extension Keychain {
     /// Puts something else in the place of the certificates, keys or bytes behind items, which keep their references:
     /// of all of them, or of none.
     ///
-    /// The new objects are made and the rows speak of them, in one step. In the same step it is written down that the
-    /// old objects go of which no item is left; whoever is killed before they are gone, leaves that to the next
-    /// opening.
+    /// One transaction has the rows name the new objects and marks the old objects of which no item is left as
+    /// `removing`. Then these are destroyed; after a kill the next opening does it.
     ///
     /// - Parameters:
     ///   - replacements: Items, each with what takes its place; for one that is in the vault only, bytes.
@@ -43,33 +42,26 @@ extension Keychain {
             present = objects
             for new in parts.flatMap(\.objects) where !objects.contains(where: { new.isSame(as: $0) }) {
                 // Several items may become one object.
-                if !missing.contains(where: { $0.planned == new.planned }) { missing.append(new) }
+                if !missing.contains(where: { $0.isSame(as: new) }) { missing.append(new) }
             }
-            guard !missing.isEmpty else { return nil }
-            return TokenPlan(kind: .create, objects: missing.map(\.planned))
+            return missing.map { UnfinishedObject(making: $0) }
         } change: { session, _ in
             TokenWriter.Outcome(added: try missing.map { try self.create($0, in: session) })
         } commit: { writer, outcome in
             let objects = present + TokenStore.completing(outcome.added)
-            var named = Set(present)
             let versions = try parts.map { part in
                 let object = part.objects.first.flatMap { new in objects.first { new.isSame(as: $0) } }
                 guard part.objects.isEmpty || object != nil else {
                     throw KeychainError(.tokenDisobeyed, "the token made an object and does not show it.")
                 }
-                // A new object is called after the first of its items; one that was there keeps its name.
-                let isNamesake = object.map { named.insert($0).inserted } ?? false
                 if mustBeUnchanged { try requireUnchanged(part.item, part.identity, writer, keys) }
-                return (try newRow(part, of: object, isNamesake: isNamesake, writer, keys), part.item)
+                return (try newRow(part, of: object, writer, keys), part.item)
             }
             try replaceRows(versions, ServicesRules(defaults: [:]), writer, keys)
-            try planRemoval(of: parts.compactMap(\.item.object), among: present, writer, keys)
+            try markUnclaimed(parts.compactMap(\.item.object), among: present, writer, keys)
         }
-        // Everything is replaced: a token that will not let go of an old object now is asked again before the next
-        // change.
-        try? writer(keys).recover()
-        // The same for one that will not write a label.
-        try? callAfterItems(parts.compactMap(\.item.object), keys)
+        // Everything is replaced. A token that does not let go of an old object now is asked again by the next change.
+        try? writer(keys).recover(until: deadline)
     }
 
     /// Puts something else in the place of items that is made of what they are now, of all of them or of none; again
@@ -141,7 +133,7 @@ extension Keychain {
 
     /// The next version of an item's row: it speaks of another object, or holds bytes.
     private func newRow(
-        _ part: ReplacedItem, of object: TokenObject?, isNamesake: Bool, _ writer: any StoreWriter, _ keys: VaultKeys
+        _ part: ReplacedItem, of object: TokenObject?, _ writer: any StoreWriter, _ keys: VaultKeys
     ) throws -> SealedRow {
         let item = part.item
         guard let old = try writer.row(identity: part.identity, withSecret: false) else {
@@ -154,24 +146,14 @@ extension Keychain {
         attributes.merge(part.changes)
         for name in part.removing { attributes[name] = nil }
         attributes[.modificationDate] = .date(Self.date(modified))
-        if let object {
-            let label = part.changes[.label] ?? item.attributes[.label]
-            let isUnchanged = object == item.object && attributes[.hasOwnLabel] == nil
-            let keepsName = isUnchanged && label?.labelBytes == object.label?.bytes
-            attributes.setLabel(isNamesake || keepsName ? .object(label) : .own(label))
-            attributes[.objectID] = .data(object.id)
-            attributes[.objectFingerprint] = .data(object.fingerprint)
+        if object != nil, part.changes[.label] == nil, !part.removing.contains(.label) {
+            attributes[.label] = item.attributes[.label]
         }
         var row = try seal(
             attributes, of: item.itemClass, identity: part.identity, version: old.version + 1, created: old.created,
             modified: modified, secret: part.secret, keys)
         row.id = old.id
-        if let object {
-            var complete = try object.itemAttributes()
-            complete.merge(attributes)
-            row.primaryKey = try keys.primaryKey(item.itemClass, complete)
-            row.terms = try keys.terms(item.itemClass, of: object, attributes)
-        }
+        if let object { try seal(attributes, of: item.itemClass, object, into: &row, keys) }
         return row
     }
 
@@ -187,25 +169,22 @@ extension Keychain {
         }
     }
 
-    /// Writes a plan by which those objects go, with their public halves, of which no item is left.
-    private func planRemoval(
-        of candidates: [TokenObject], among objects: [TokenObject], _ writer: any StoreWriter, _ keys: VaultKeys
+    /// Marks those objects as `removing`, with their public halves, of which no item is left.
+    private func markUnclaimed(
+        _ candidates: [TokenObject], among objects: [TokenObject], _ writer: any StoreWriter, _ keys: VaultKeys
     ) throws {
         func isUnclaimed(_ object: TokenObject) throws -> Bool { try rows(object, keys, writer).isEmpty }
-        var doomed: [TokenObject] = []
-        for object in candidates where objects.contains(object) && !doomed.contains(object) {
+        var unclaimed: [TokenObject] = []
+        for object in candidates where objects.contains(object) && !unclaimed.contains(object) {
             let isHalf = object.objectClass == .publicKey && objects.contains {
                 $0.objectClass == .privateKey && $0.keyIdentifier == object.publicKeyHash
             }
-            if try !isHalf && isUnclaimed(object) { doomed.append(object) }
+            if try !isHalf && isUnclaimed(object) { unclaimed.append(object) }
         }
-        guard !doomed.isEmpty else { return }
-        doomed += try Self.publicHalves(of: doomed, objects).filter { try isUnclaimed($0) }
-        let identity = Data(try RandomBytes.bytes(count: 16))
-        // Of a transaction that fails it is left, until the next change.
-        let witness = try Witness(ofPlan: identity, in: configuration.vault).make()
-        let plan = TokenPlan(
-            kind: .destroy, objects: doomed.map { TokenPlan.Object($0) }, begun: Date(), witness: witness)
-        _ = try writer.insert(keys.sealPlan(plan, identity: identity, vault: store.identity))
+        unclaimed += try Self.publicHalves(of: unclaimed, objects).filter { try isUnclaimed($0) }
+        for object in unclaimed {
+            let row = UnfinishedObject(removing: object, rows: [], name: nil)
+            _ = try writer.insert(row.row(keys))
+        }
     }
 }

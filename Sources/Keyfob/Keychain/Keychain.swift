@@ -101,10 +101,8 @@ public final class Keychain: Sendable {
         var wrappingKeys: [WrappingKeyRow] = []
         /// Those that are known to have wrapped the metadata key.
         var ownWrappingKeys: Set<WrappingKeyRow> = []
-        /// Whether unlocking in this process has settled interrupted changes.
+        /// Whether unlocking in this process has finished interrupted removals.
         var hasRecovered = false
-        /// The plans that cannot be read and were told of in the log.
-        var damagedPlans: Set<Int64> = []
         /// The process of which a thread sends a stored PIN; 0 for none.
         var sender: pid_t = 0
         /// How often it was locked: what was begun before the last time leaves nothing behind.
@@ -156,8 +154,7 @@ public final class Keychain: Sendable {
     func writer(_ keys: VaultKeys) -> TokenWriter {
         TokenWriter(
             store: store, token: token,
-            lock: VaultLock(path: configuration.vault + ".lock", name: "keychain \"\(name)\""),
-            vault: configuration.vault, keychain: name, index: index, keys: keys, deadline: deadline,
-            shared: token.softHSM == nil ? SharedToken(of: self) : nil)
+            lock: VaultLock(path: configuration.vault + ".lock", name: "keychain \"\(name)\""), index: index,
+            keys: keys, deadline: deadline, logger: options.logger)
     }
 }

@@ -22,7 +22,7 @@ extension KeychainDraft {
         let path = Self.vault(of: uuid, in: directories).filePath
         do {
             return try SQLiteStore(path: path, use: .oneShot, busyTimeout: 2).read { vault in
-                try vault.rowCount() > 0 || vault.wrappingKeys().count > 1 || !vault.intents().isEmpty
+                try vault.rowCount() > 0 || vault.wrappingKeys().count > 1
             }
         } catch {
             // One that is busy, damaged or too new is somebody's.

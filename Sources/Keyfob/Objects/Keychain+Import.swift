@@ -50,7 +50,6 @@ extension Keychain {
                 key, label: [UInt8](label.utf8), subject: [UInt8](certificate.subject.der),
                 isExtractable: isExtractable)
         }
-        let leaf = NewObject(certificate: certificate, label: .string(name))
         let ordered = CertificateChain.order(leaf: certificate, candidates: chain)
         // A root is trusted because somebody chose to, never because it came along in a file.
         let above = ordered.certificates.dropFirst().filter { !$0.isSelfSigned }
@@ -59,52 +58,54 @@ extension Keychain {
             return (certificate: authority, object: NewObject(certificate: authority, label: name))
         }
         var missing: [NewObject] = []
-        var succession = Succession()
+        var replaced = ReplacedVersions()
         var present: [TokenObject] = []
         let added = try token.retryingMomentaryFailures {
             try writer(keys).perform(.create) { objects in
                 present = objects
-                // Somebody who gives no name is content with two of a name.
-                if label != nil {
-                    succession = try self.succession(
-                        of: name, certificate, isReplacing: isReplacing, among: objects, keys)
+                for object in objects where object.objectClass == .privateKey
+                    && object.keyIdentifier == key.publicKey.identifier
+                {
+                    _ = try isAdoptable(object, isExtractable: isExtractable, keys)
                 }
+                // A caller that gives no name may get a second identity of the name.
+                replaced = try label == nil
+                    ? ReplacedVersions(leafLabel: .string(name))
+                    : self.replacedVersions(
+                        of: name, certificate, isReplacing: isReplacing, among: objects, keys)
                 // The key that was there first keeps the name (``IdentityVersion``).
-                let taken = Set(objects.compactMap { $0.label?.text } + succession.moves.map(\.label))
-                let pair = try pair(
-                    label: succession.predecessors.isEmpty ? name : IdentityVersion.label(name, Date(), taken: taken))
+                let keyLabel = try replaced.versions.isEmpty ? name : IdentityVersion.label(name, Date()) {
+                    try isNameTaken($0, among: objects, keys)
+                }
+                let pair = try pair(label: keyLabel)
+                let leaf = NewObject(certificate: certificate, label: replaced.leafLabel)
                 missing = ([pair.privateKey, pair.publicKey, leaf] + authorities.map(\.object)).filter { new in
                     !objects.contains { new.isSame(as: $0) }
                 }
-                guard !missing.isEmpty || !succession.moves.isEmpty else { return nil }
-                return TokenPlan(
-                    kind: succession.moves.isEmpty ? .create : .install,
-                    objects: missing.map(\.planned) + succession.planned)
+                return missing.map { UnfinishedObject(making: $0) }
             } change: { session, _ in
-                var outcome = TokenWriter.Outcome(added: try missing.map { try self.create($0, in: session) })
-                outcome.changed = try relabel(succession, in: session)
-                return outcome
+                TokenWriter.Outcome(added: try missing.map { try self.create($0, in: session) })
             } commit: { writer, outcome in
-                let ancestors = succession.ancestors(of: certificate)
-                let inheritance = try inherit(succession, from: ancestors, name, nil, writer, keys)
-                try rename(succession, name, writer, keys)
-                if let known = succession.leaf { try bequeath(inheritance, to: known, name, writer, keys) }
+                let predecessors = replaced.predecessors(of: certificate)
+                let transfer = try takeAttributes(of: replaced, from: predecessors, name, nil, writer, keys)
+                try rename(replaced, name, writer, keys)
+                if let known = replaced.leaf { try give(transfer, to: known, name, writer, keys) }
                 let known = present.filter { object in authorities.contains { $0.object.isSame(as: object) } }
-                try share(known, inheritance, writer, keys)
+                try share(known, transfer, writer, keys)
                 // The public half needs no row: it is found through the private one.
                 var recorded = try record(
-                    outcome.added.filter { $0.objectClass != .publicKey }, leaf: certificate, called: name, inheritance,
+                    outcome.added.filter { $0.objectClass != .publicKey }, leaf: certificate, called: name, transfer,
                     writer, keys)
-                // A key that is somebody's item already would go with that item, and an identity of nobody's with it.
+                // A key that is an item of another access group would go with that item, and this identity with it.
                 let ownKey = present.first {
                     $0.objectClass == .privateKey && $0.keyIdentifier == key.publicKey.identifier
                 }
                 let isLeafNew = outcome.added.contains { $0.certificateDER == certificate.der }
-                if isLeafNew, inheritance.shares.isEmpty, let ownKey,
+                if isLeafNew, transfer.shares.isEmpty, let ownKey,
                     let item = try recordHalf(Item(.key, [:]), made: nil, existing: ownKey, writer, keys)
                 { recorded.append(item) }
                 let made = TokenStore.completing(outcome.added)
-                try bequeathKeys(of: ancestors, to: key.publicKey, among: made + present, writer, keys)
+                try giveKeyAttributes(of: predecessors, to: key.publicKey, among: made + present, writer, keys)
                 return recorded
             }
         }
@@ -116,25 +117,24 @@ extension Keychain {
         }
         let addedAuthorities = added.filter { item in above.contains { $0.der == item.certificateDER } }
         return IdentityImport(
-            identity: Identity(item: leafItem), isUnchanged: missing.isEmpty && succession.isEmpty,
+            identity: Identity(item: leafItem), isUnchanged: missing.isEmpty && replaced.isEmpty,
             addedCertificates: addedAuthorities.map { CertificateItem(item: $0) },
-            knownCertificates: above.count - addedAuthorities.count, kept: succession.predecessors.map(\.label),
+            knownCertificates: above.count - addedAuthorities.count, kept: replaced.versions.map(\.name),
             chain: ordered)
     }
 
-    /// Who makes room for the certificate of an identity that is imported under a name.
+    /// The versions that make room for the certificate of an identity that is imported under a name.
     ///
-    /// - Throws: `KeychainError`; `duplicateItem` where somebody would have to, and nobody shall.
-    func succession(
+    /// - Throws: `KeychainError`; `duplicateItem` where another identity has the name and `isReplacing` is false.
+    func replacedVersions(
         of name: String, _ certificate: Certificate, isReplacing: Bool, among objects: [TokenObject], _ keys: VaultKeys
-    ) throws -> Succession {
-        let bearers = try Succession.bearers(
-            of: name, besides: certificate, among: objects, called: fingerprints(calledOnlyInRows: name, keys))
-        guard bearers.isEmpty || isReplacing else { throw duplicate(.identity, [.label: .string(name)]) }
-        guard isReplacing else { return Succession() }
-        return try Succession(
-            of: name, certificate, among: objects,
-            replacing: predecessors(of: certificate, named: name, bearers, among: objects, keys))
+    ) throws -> ReplacedVersions {
+        let inUse = try versionsInUse(of: name, besides: certificate, among: objects, keys)
+        guard inUse.isEmpty || isReplacing else { throw duplicate(.identity, [.label: .string(name)]) }
+        // Without a replacement an identity that is there keeps its name.
+        guard isReplacing else { return ReplacedVersions(leafLabel: .string(name)) }
+        let predecessors = try predecessors(of: certificate, named: name, inUse, among: objects, keys)
+        return try replacing(predecessors, under: name, by: certificate, among: objects, keys)
     }
 
     static func mismatch(_ certificate: Certificate, _ key: PublicKey) -> KeychainError {

@@ -40,9 +40,9 @@ extension Keychain {
         let name = label ?? certificate.ownName ?? "identity"
         let pair = try NewObject.pair(
             key, label: [UInt8](name.utf8), subject: [UInt8](certificate.subject.der), isExtractable: isExtractable)
-        let succession = try label == nil
-            ? Succession()
-            : self.succession(of: name, certificate, isReplacing: isReplacing, among: objects, keys)
+        let replaced = try label == nil
+            ? ReplacedVersions()
+            : replacedVersions(of: name, certificate, isReplacing: isReplacing, among: objects, keys)
         func isThere(_ new: NewObject) -> Bool { objects.contains { new.isSame(as: $0) } }
         func isKnown(_ certificate: Certificate) -> Bool {
             earlier.contains(certificate) || isThere(NewObject(certificate: certificate, label: nil))
@@ -56,10 +56,10 @@ extension Keychain {
         let own = try label == nil ? storedItems(of: certificate).first?.attributes[.label]?.text : nil
         return IdentityImportPlan(
             name: own ?? name,
-            isUnchanged: isPairThere && isKnown(certificate) && missing.isEmpty && succession.isEmpty,
+            isUnchanged: isPairThere && isKnown(certificate) && missing.isEmpty && replaced.isEmpty,
             isExtractable: known.map { $0.flags.contains(.extractable) } ?? isExtractable,
             addedCertificates: missing, knownCertificates: above.count - missing.count,
-            kept: succession.predecessors.map(\.label), chain: ordered,
+            kept: replaced.versions.map(\.name), chain: ordered,
             isComplete: try self.chain(of: certificate, with: above + earlier).isComplete)
     }
 }

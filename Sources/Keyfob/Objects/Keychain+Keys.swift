@@ -21,7 +21,8 @@ extension Keychain {
     ) throws -> KeyItem {
         let pair = try NewObject.pair(
             key, label: [UInt8](attributes[.label]?.labelBytes ?? Data()), subject: nil, isExtractable: isExtractable)
-        return try addKey(attributes, pair.privateKey, with: pair.publicKey, existing: requirement)
+        return try addKey(
+            attributes, pair.privateKey, with: pair.publicKey, isExtractable: isExtractable, existing: requirement)
     }
 
     /// Stores a public key, or makes an item of the public half of a private key that the token has.
@@ -30,7 +31,7 @@ extension Keychain {
     @available(*, noasync, message: "call it from a thread of your own")
     package func addKey(_ key: PublicKey, _ attributes: ItemAttributes) throws -> KeyItem {
         let object = try NewObject(publicKey: key, label: [UInt8](attributes[.label]?.labelBytes ?? Data()))
-        return try addKey(attributes, object, with: nil, existing: .any)
+        return try addKey(attributes, object, with: nil, isExtractable: true, existing: .any)
     }
 
     /// Makes one more item of a private key that the token has.
@@ -49,7 +50,7 @@ extension Keychain {
                 $0.objectClass == .privateKey && $0.keyIdentifier == publicKey.identifier
             }
             if let found { try require(requirement, of: found, attributes) }
-            return nil
+            return []
         } change: { _, _ in
             TokenWriter.Outcome()
         } commit: { writer, _ in
@@ -63,42 +64,28 @@ extension Keychain {
     }
 
     private func addKey(
-        _ attributes: ItemAttributes, _ object: NewObject, with half: NewObject?, existing requirement: ExistingKey
+        _ attributes: ItemAttributes, _ object: NewObject, with half: NewObject?, isExtractable: Bool,
+        existing requirement: ExistingKey
     ) throws -> KeyItem {
         let keys = try keys()
         let attributes = try Self.recordable(attributes)
         var existing: TokenObject?
         var isHidden = false
         var missing: [NewObject] = []
-        var relabelled: TokenObject?
-        var isCopied = false
         let recorded = try writer(keys).perform(.create) { objects in
             existing = objects.first { object.isSame(as: $0) }
-            if let existing { try require(requirement, of: existing, attributes) }
+            if let existing, try !isAdoptable(existing, isExtractable: isExtractable, keys) {
+                try require(requirement, of: existing, attributes)
+            }
             isHidden = object.objectClass == .publicKey && objects.contains {
                 $0.objectClass == .privateKey && $0.keyIdentifier == Data(object.id)
             }
             missing = [object, half].compactMap { $0 }.filter { new in !objects.contains { new.isSame(as: $0) } }
-            guard missing.isEmpty else { return TokenPlan(kind: .create, objects: missing.map(\.planned)) }
-            // The half of a private key has that one's label until it is an item itself.
-            guard isHidden, let half = existing, let label = attributes[.label], half.label?.bytes != label.labelBytes,
-                try rows(half, keys).isEmpty
-            else { return nil }
-            relabelled = half
-            relabelled?.label = TokenObject.label(reading: label.labelBytes ?? Data())
-            let planned = TokenPlan.Object(half, newLabel: label.labelBytes ?? Data(), among: objects)
-            isCopied = planned.isCopied == true
-            return TokenPlan(kind: .relabel, objects: [planned])
+            return missing.map { UnfinishedObject(making: $0) }
         } change: { session, _ in
-            guard let relabelled, let half = existing else {
-                return TokenWriter.Outcome(added: try missing.map { try self.create($0, in: session) })
-            }
-            try token.setLabel(
-                relabelled.label?.bytes ?? Data(), of: token.verifiedHandle(of: half, in: session), isCopied: isCopied,
-                in: session)
-            return TokenWriter.Outcome(changed: [(half, relabelled)])
+            TokenWriter.Outcome(added: try missing.map { try self.create($0, in: session) })
         } commit: { writer, outcome in
-            guard let existing = relabelled ?? existing else {
+            guard let existing else {
                 guard let made = TokenStore.completing(outcome.added).first else {
                     throw KeychainError(.failed, "the token made no key.")
                 }
@@ -108,6 +95,21 @@ extension Keychain {
             return try record(Item(.key, attributes), existing, writer, keys, isNew: false)
         }
         return KeyItem(item: recorded)
+    }
+
+    /// Whether a killed command has left an object that this command would make.
+    ///
+    /// - Throws: `KeychainError` with code `duplicateItem` for a private key with another protection than is wanted.
+    func isAdoptable(_ existing: TokenObject, isExtractable: Bool, _ keys: VaultKeys) throws -> Bool {
+        let isLeft = try store.read(keys.tree) { try $0.unfinishedObjects(keys) }.contains { $0.matches(existing) }
+        guard isLeft, existing.objectClass == .privateKey else { return isLeft }
+        guard existing.flags.contains(.extractable) == isExtractable else {
+            throw KeychainError(
+                .duplicateItem,
+                "an interrupted command has left the key on token \"\(token.label)\" with another protection.",
+                hint: "Destroy it first: keyfob keychain check --repair", details: ["token": token.label])
+        }
+        return true
     }
 
     /// Whether a key is what it must be, so that one more item may be made of it.
@@ -132,7 +134,7 @@ extension Keychain {
         }
     }
 
-    /// An object that another tool made is an item without a row: nothing in the vault would tell it from a second.
+    /// Refuses a second item with the primary key of an object that another tool made, which has no row.
     func refuseTwin(
         of object: TokenObject, _ attributes: ItemAttributes, _ writer: any StoreWriter, _ keys: VaultKeys
     ) throws {

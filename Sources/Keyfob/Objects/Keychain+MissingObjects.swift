@@ -56,7 +56,7 @@ extension Keychain {
     }
 
     private func lookForMissingObjects(_ keys: VaultKeys) throws -> [MissingObject] {
-        guard try plans(store.read { try $0.intents() }, keys).isEmpty else { return [] }
+        guard try store.read(keys.tree, { try $0.unfinishedRows() }).isEmpty else { return [] }
         let listing = try token.readObjects()
         guard try listing.isWhole || !wantsLogin() else { return [] }
         let rows = try recordedObjects(keys)

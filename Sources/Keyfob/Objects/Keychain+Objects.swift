@@ -16,8 +16,8 @@ extension Keychain {
     @available(*, noasync, message: "use the asynchronous form")
     public func publicCertificates(label: String? = nil) throws -> [CertificateItem] {
         let label = label.map { AttributeValue.string($0) }
-        return try items(.certificate, index.objects(nil), nil) { object in
-            label.map { object.label?.matches($0) ?? false } ?? true
+        return try items(.certificate, publicObjects(), nil) { object in
+            label.map { object.nameWithoutRow?.matches($0) ?? false } ?? true
         }.map { CertificateItem(item: $0) }
     }
 

@@ -41,8 +41,7 @@ extension Keychain {
                     guard sharesObjects else { throw duplicate(.certificate, item.attributes) }
                     existing[object.fingerprint] = object
                 }
-                guard !missing.isEmpty else { return nil }
-                return TokenPlan(kind: .create, objects: missing.map(\.planned))
+                return missing.map { UnfinishedObject(making: $0) }
             } change: { session, _ in
                 TokenWriter.Outcome(added: try missing.map { try self.create($0, in: session) })
             } commit: { writer, outcome in
@@ -84,35 +83,30 @@ extension Keychain {
 
     /// Writes the row that goes with an object and returns the item.
     ///
-    /// The row keeps what the token has no place for; what the token tells is not kept twice. A row whose
-    /// object another tool has removed makes room.
+    /// The row has the item's name and what the token has no place for. A row of the same primary key whose object
+    /// another tool has removed makes room.
     ///
-    /// - Parameter isNew: Whether the object was made just now, so that a row which speaks of one like it speaks of
-    ///   one that is gone.
+    /// - Parameter isNew: Whether the object was made just now. A row that names such an object already is then one of
+    ///   an object that is gone.
     func record(
         _ item: Item, _ object: TokenObject, _ writer: any StoreWriter, _ keys: VaultKeys, isNew: Bool = true
     ) throws -> Item {
         let base = try object.itemAttributes()
         var complete = base
         complete.merge(item.attributes)
+        // A further item of an object has the name that it was given, or none.
+        if try !isNew && item.attributes[.label] == nil && !rows(object, keys, writer).isEmpty { complete[.label] = nil }
         let now = Self.now()
         complete[.creationDate] = .date(Self.date(now))
         complete[.modificationDate] = .date(Self.date(now))
         var kept = ItemAttributes()
-        for (name, value) in complete where name != .label && base[name] != value { kept[name] = value }
-        let label = item.attributes[.label]
-        let isCalledOtherwise = label != nil && label?.labelBytes != object.label?.bytes
-        let isOwn = try !isNew && (isCalledOtherwise || !rows(object, keys, writer).isEmpty)
-        kept.setLabel(isOwn ? .own(label) : .object(label))
-        complete[.label] = kept.label(of: object, base: base[.label])
-        kept[.objectID] = .data(object.id)
-        kept[.objectFingerprint] = .data(object.fingerprint)
+        for (name, value) in complete where name == .label || base[name] != value { kept[name] = value }
         let identity = Data(try RandomBytes.bytes(count: 16))
         var row = SealedRow(
-            identity: identity, classDigest: keys.digest(of: item.itemClass),
-            primaryKey: try keys.primaryKey(item.itemClass, complete), version: 1, created: now, modified: now,
-            attributes: try keys.sealAttributes(kept, of: item.itemClass, row: identity, version: 1))
-        row.terms = try keys.terms(item.itemClass, of: object, kept)
+            identity: identity, classDigest: keys.digest(of: item.itemClass), primaryKey: Data(), version: 1,
+            created: now, modified: now,
+            attributes: SealedBytes(initializationVector: [], ciphertext: [], tag: []))
+        try seal(kept, of: item.itemClass, object, into: &row, keys)
         if let old = try writer.row(primaryKey: row.primaryKey) {
             guard try isLeft(old, beside: object, isNew: isNew, keys) else { throw duplicate(item.itemClass, complete) }
             try writer.delete(rowID: old.id)
@@ -120,6 +114,7 @@ extension Keychain {
         do { _ = try writer.insert(row) } catch let error as KeychainError where error.code == .duplicateItem {
             throw duplicate(item.itemClass, complete)
         }
+        try adoptUnfinished(object, writer, keys)
         var recorded = Item(item.itemClass, complete)
         recorded.stored = complete
         recorded.object = object
@@ -127,6 +122,32 @@ extension Keychain {
         recorded.isRecorded = true
         recorded.reference = reference(item.itemClass, object, identity: identity)
         return recorded
+    }
+
+    /// Seals what a row says of an item that has an object, and makes the digests by which the row is found.
+    func seal(
+        _ attributes: ItemAttributes, of itemClass: ItemClass, _ object: TokenObject, into row: inout SealedRow,
+        _ keys: VaultKeys
+    ) throws {
+        var attributes = attributes
+        attributes[.objectID] = .data(object.id)
+        attributes[.objectFingerprint] = .data(object.fingerprint)
+        row.attributes = try keys.sealAttributes(attributes, of: itemClass, row: row.identity, version: row.version)
+        var complete = try object.itemAttributes()
+        complete.merge(attributes)
+        complete[.label] = attributes[.label]
+        row.primaryKey = try keys.primaryKey(itemClass, complete)
+        row.terms = try keys.terms(itemClass, of: object, attributes)
+        guard itemClass == .certificate, !object.flags.contains(.isPrivate) else { return }
+        row.publicName = PublicName(object: object.fingerprint, name: attributes[.label]?.text ?? "")
+    }
+
+    /// Takes an object that a killed change has left for an item: it is not hidden any more.
+    private func adoptUnfinished(_ object: TokenObject, _ writer: any StoreWriter, _ keys: VaultKeys) throws {
+        for row in try writer.unfinishedRows() where row.state == .pending {
+            guard let unfinished = try UnfinishedObject(row, keys) else { continue }
+            if unfinished.matches(object) || unfinished.isHalf(of: object) { try writer.delete(rowID: row.id) }
+        }
     }
 
     /// Whether a row with the primary key of a new item makes room for it: a tombstone, one that fails its integrity

@@ -2,16 +2,18 @@ import Foundation
 import KeyfobPrimitives
 import PKCS11
 
-/// Changes to the items on the token, and the rows that tell of them.
+/// Changes to the attributes of items on the token.
 extension Keychain {
-    /// Changes labels on the token and everything else in the vault, and returns how many items there were.
+    /// Changes what the vault says of items on the token, and returns how many items there were.
     ///
-    /// Items are looked for before the lock is taken, and some of them have no object that it would keep. Where
-    /// somebody changed or removed one of them meanwhile, nothing is changed, and what is there now decides: to say
-    /// that there is no such item would be true of the one that was found, and not of what was asked for.
+    /// The objects stay as they are: the label of an item is an attribute of its row. SoftHSM changes an object by
+    /// emptying its file and writing it anew, so that a kill would lose a key whose label is being changed.
     ///
-    /// - Parameter secret: A new secret, of items that lie in the vault alone.
-    /// - Throws: `KeychainError`; `vaultBusy` where others were faster each time.
+    /// Items are looked for before the lock is taken. Where another process changed or removed one of them meanwhile,
+    /// nothing is changed and the search is repeated.
+    ///
+    /// - Parameter secret: A new secret, for items that are in the vault alone.
+    /// - Throws: `KeychainError`; `vaultBusy` where other processes were faster each time.
     func updateOnToken(
         _ criteria: Criteria, changes: ItemAttributes, removing: [AttributeName], secret: SecretBytes? = nil
     ) throws -> Int {
@@ -25,16 +27,18 @@ extension Keychain {
                 guard attempt < Self.updateAttempts, !deadline.hasPassed else {
                     throw try findOnToken(criteria).isEmpty ? error : othersWereFaster
                 }
-                // Chance keeps those who want the same item out of step.
+                // Random, so that processes that want the same item fall out of step.
                 usleep(.random(in: 0...500) << UInt32(min(attempt, 6)))
             }
         }
     }
 
-    /// Not until the deadline: a token that lists an object and does not find it would have everybody wait for it.
+    /// Not until the deadline: every process would wait for a token that lists an object and does not find it.
     private static let updateAttempts = 8
 
-    /// Changes what matches now. - Throws: As `updateOnToken`; `itemNotFound` where somebody was faster.
+    /// Changes what matches now.
+    ///
+    /// - Throws: `KeychainError`; `itemNotFound` where another process was faster.
     private func updateFound(
         _ criteria: Criteria, changes: ItemAttributes, removing: [AttributeName], secret: SecretBytes?
     ) throws -> Int {
@@ -46,7 +50,7 @@ extension Keychain {
         // Keychain Services lets an item say of its object what its owner likes, as it does when it is added.
         let dictated = criteria.services == nil ? Self.dictatedByObject : Self.dictatedAlways
         for name in changes.names + removing where dictated.contains(name) {
-            // Who reads all attributes of an item and writes them back changes nothing of its object.
+            // A caller that reads all attributes of an item and writes them back changes nothing of the object.
             guard found.allSatisfy({ $0.attributes[name] == changes[name] }) else {
                 throw KeychainError(
                     .refused, "attribute \"\(name.rawValue)\" belongs to the object itself and cannot be changed.")
@@ -55,7 +59,7 @@ extension Keychain {
         }
         if let check = criteria.services?.check { for item in found { try check(item) } }
         let items = found.filter { $0.object != nil }
-        // Of items that lie in the vault alone. Whoever changed one meanwhile may have it match no more.
+        // An item in the vault alone that another process changed meanwhile may not match any more.
         let bareItems = found.filter { $0.object == nil }
         func bareVersions() throws -> [(row: SealedRow, item: Item)] {
             try bareItems.compactMap { item in
@@ -73,11 +77,6 @@ extension Keychain {
         }
         let bare = try bareVersions()
         let parts = items.flatMap(Self.parts)
-        let label = changes[.label]
-        let isRelabelling = label != nil || removing.contains(.label)
-        var relabelling: LabelChange?
-        var affected: [TokenObject] = []
-        var planned: [TokenPlan.Object] = []
         return try writer(keys).perform(.change) { objects in
             // They were found before the lock was taken, and other tools do not take it.
             guard parts.allSatisfy({ part in objects.contains { $0.isSame(as: part.object) } }) else {
@@ -85,26 +84,14 @@ extension Keychain {
                     .itemNotFound, "an object was removed or replaced by another program meanwhile.",
                     hint: "Try again.")
             }
-            guard isRelabelling else { return nil }
-            let change = try LabelChange(label, of: parts) { object in
-                try store.read(keys.tree) { try labelledRows(object, keys, $0) }
-                    .map { ($0.row.identity, $0.attributes[.hasOwnLabel] != nil) }
-            }
-            relabelling = change
-            affected = try change.relabelled + Self.publicHalves(of: change.relabelled, objects).filter {
-                try rows($0, keys).isEmpty
-            }
-            guard !affected.isEmpty else { return nil }
-            planned = affected.map { TokenPlan.Object($0, newLabel: label?.labelBytes ?? Data(), among: objects) }
-            return TokenPlan(kind: .relabel, objects: planned)
-        } change: { session, _ in
-            try relabel(zip(affected, planned).map { ($0, $1, label?.labelBytes ?? Data()) }, in: session)
+            return []
+        } change: { _, _ in
+            TokenWriter.Outcome()
         } commit: { writer, _ in
-            for part in relabelling?.staying ?? [] { try keepLabel(of: part, writer, keys) }
             for part in parts {
                 try updateRow(
                     part.itemClass, part.object, identity: part.identity, changes, removing,
-                    label: relabelling?.label(of: part), isServices: criteria.services != nil, writer, keys)
+                    isServices: criteria.services != nil, writer, keys)
             }
             try replaceRows(bare, criteria.services, writer, keys)
             return items.count + bare.count
@@ -119,21 +106,29 @@ extension Keychain {
         .wasNeverExtractable,
     ]
 
-    /// What nobody may say but the token: others would take it for protection.
+    /// What only the token may say: a caller would take it for protection.
     private static let dictatedAlways: Set<AttributeName> = [
         .isSensitive, .isExtractable, .wasAlwaysSensitive, .wasNeverExtractable,
     ]
 
-    /// The halves of an item. An object may have several rows; of an identity the reference is the certificate's.
-    private static func parts(of item: Item) -> [LabelChange.Part] {
+    /// One object of an item, and the row it has.
+    private struct Part {
+        let itemClass: ItemClass
+        let object: TokenObject
+        /// The row's identity; `nil` where the item has no reference.
+        let identity: Data?
+    }
+
+    /// The objects of an item: the certificate and the key of an identity, else one.
+    private static func parts(of item: Item) -> [Part] {
         let isIdentity = item.itemClass == .identity
         let own = item.object.map {
-            LabelChange.Part(
+            Part(
                 itemClass: isIdentity ? .key : item.itemClass, object: $0,
                 identity: (isIdentity ? item.keyReference : item.reference)?.identity)
         }
         let certificate = item.certificateObject.map {
-            LabelChange.Part(itemClass: .certificate, object: $0, identity: item.reference?.identity)
+            Part(itemClass: .certificate, object: $0, identity: item.reference?.identity)
         }
         return [own, certificate].compactMap { $0 }
     }
@@ -153,6 +148,18 @@ extension Keychain {
         try store.read(keys.tree) { try rows(object, keys, $0) }
     }
 
+    /// The rows of an object and what they say; a damaged row says nothing.
+    func openRows(
+        _ object: TokenObject, _ keys: VaultKeys, _ reader: any StoreReader
+    ) throws -> [(row: SealedRow, attributes: ItemAttributes)] {
+        try rows(object, keys, reader).compactMap { row in
+            do { return (row, try keys.openAttributes(row).1) } catch {
+                try passOver(row, error, keys)
+                return nil
+            }
+        }
+    }
+
     /// The rows of an object, without secrets, as a transaction sees them.
     func rows(_ object: TokenObject, _ keys: VaultKeys, _ reader: any StoreReader) throws -> [SealedRow] {
         guard let itemClass = object.itemClass else { return [] }
@@ -165,47 +172,30 @@ extension Keychain {
         return rows
     }
 
-    /// Changes what the vault says of an item on the token, and makes a row of it where it has none.
-    ///
-    /// - Parameter label: Where its label is from now on; `nil` where it stays.
+    /// Changes what the vault says of an item on the token, and makes a row for it where it has none.
     func updateRow(
         _ itemClass: ItemClass, _ object: TokenObject, identity: Data? = nil, _ changes: ItemAttributes,
-        _ removing: [AttributeName], label: RowLabel? = nil, isServices: Bool = false, _ writer: any StoreWriter,
-        _ keys: VaultKeys
+        _ removing: [AttributeName], isServices: Bool = false, _ writer: any StoreWriter, _ keys: VaultKeys
     ) throws {
         var own = changes
         let schema = ClassSchema.of(itemClass)
-        for name in changes.names where schema[name] == nil || name == .label { own[name] = nil }
+        for name in changes.names where schema[name] == nil { own[name] = nil }
         guard var row = try row(itemClass, of: object, identity: identity, writer, keys) else {
-            if let label { own.setLabel(label) }
-            guard own.count > 0 else { return }
-            try adopt(itemClass, object, own, writer, keys)
-            return
+            guard own.count > 0 || removing.contains(.label) else { return }
+            if own[.label] == nil, !removing.contains(.label) { own[.label] = object.nameWithoutRow }
+            return try adopt(itemClass, object, own, writer, keys)
         }
         var (_, attributes) = try keys.openAttributes(row)
         row.modified = Self.modification(after: attributes)
         attributes.merge(own)
-        for name in removing where name != .label { attributes[name] = nil }
-        if let label { attributes.setLabel(label) }
+        for name in removing { attributes[name] = nil }
         row.version += 1
         attributes[.modificationDate] = .date(Self.date(row.modified))
-        row.attributes = try keys.sealAttributes(attributes, of: itemClass, row: row.identity, version: row.version)
-        var complete = try object.itemAttributes()
-        complete.merge(attributes)
-        row.primaryKey = try keys.primaryKey(itemClass, complete)
-        row.terms = try keys.terms(itemClass, of: object, attributes)
+        try seal(attributes, of: itemClass, object, into: &row, keys)
         if isServices { try makeRoom(for: row, writer, keys) }
         do { try writer.update(row) } catch let error as KeychainError where error.code == .duplicateItem {
-            throw duplicate(itemClass, complete)
+            throw duplicate(itemClass, attributes)
         }
-    }
-
-    /// Has an item keep the label that it had from its object, which gets another.
-    private func keepLabel(of part: LabelChange.Part, _ writer: any StoreWriter, _ keys: VaultKeys) throws {
-        guard var row = try row(part.itemClass, of: part.object, identity: part.identity, writer, keys) else { return }
-        let base = try part.object.itemAttributes()[.label]
-        try row.relabel(part.itemClass, of: part.object, keys) { .own($0.label(of: part.object, base: base)) }
-        try writer.update(row)
     }
 
     /// The row of an object, where it has one; of several that of `identity`.
@@ -229,24 +219,21 @@ extension Keychain {
         return found
     }
 
-    /// Makes a row for an object that another tool made, under the identity its references already have.
+    /// Makes a row for an object that another tool made, under the identity that its references already have.
+    ///
+    /// - Parameter attributes: What the row says; the item has the name in it, or none.
     func adopt(
         _ itemClass: ItemClass, _ object: TokenObject, _ attributes: ItemAttributes, _ writer: any StoreWriter,
         _ keys: VaultKeys
     ) throws {
         var kept = attributes
-        kept[.objectID] = .data(object.id)
-        kept[.objectFingerprint] = .data(object.fingerprint)
         let now = Self.now()
         kept[.modificationDate] = .date(Self.date(now))
-        var complete = try object.itemAttributes()
-        complete.merge(attributes)
-        let identity = derivedIdentity(of: object)
         var row = SealedRow(
-            identity: identity, classDigest: keys.digest(of: itemClass),
-            primaryKey: try keys.primaryKey(itemClass, complete), version: 1, created: now, modified: now,
-            attributes: try keys.sealAttributes(kept, of: itemClass, row: identity, version: 1))
-        row.terms = try keys.terms(itemClass, of: object, kept)
+            identity: derivedIdentity(of: object), classDigest: keys.digest(of: itemClass), primaryKey: Data(),
+            version: 1, created: now, modified: now,
+            attributes: SealedBytes(initializationVector: [], ciphertext: [], tag: []))
+        try seal(kept, of: itemClass, object, into: &row, keys)
         _ = try writer.insert(row)
     }
 }

@@ -8,10 +8,10 @@ extension Keychain {
     /// The items on the token that match.
     func findOnToken(_ criteria: Criteria) throws -> [Item] {
         guard criteria.limit != 0 else { return [] }
-        // Certificates can be seen by everybody; nobody is asked for a PIN to list them.
+        // A token shows certificates without a login, so listing them needs no PIN.
         let isPublic = criteria.itemClass == .certificate && criteria.services == nil
         let keys = isPublic ? try keysIfUnlocked() : try keys()
-        var objects = try visibleObjects(keys, criteria)
+        var objects = try visibleObjects(keys)
         if keys != nil, criteria.itemClass != .certificate { objects = try recognizing(objects) }
         // Every certificate may be an issuer.
         if !criteria.issuers.isEmpty { objects = objects.map(\.parsingCertificate) }
@@ -46,68 +46,66 @@ extension Keychain {
         return criteria.arranged(found)
     }
 
-    /// The objects that can be seen; of a change that is under way, as they were before it.
+    /// The objects that items are made of, without those that a change is making or destroying.
     ///
-    /// Objects and plans are not read in one step. Where a change began or ended in between, which the plans and the
-    /// stamp of the index tell, both are read again: a name must never be found twice, or not at all, because its
-    /// identity is being renewed.
-    private func visibleObjects(_ keys: VaultKeys?, _ criteria: Criteria) throws -> [TokenObject] {
+    /// Objects and rows are not read in one step. Where a change began or ended in between, both are read again.
+    private func visibleObjects(_ keys: VaultKeys?) throws -> [TokenObject] {
         guard let keys else { return try publicObjects() }
         for _ in 0..<3 {
-            let (objects, isConsistent) = try objectsBeforeChanges(keys)
+            let (objects, isConsistent) = try look(keys)
             if isConsistent { return objects }
         }
-        // Others change the token faster than it can be read: they have to wait for once.
+        // Other processes change the token faster than it can be read: they have to wait once.
         let lock = writer(keys).lock
-        do { return try lock.withLock(until: deadline) { try objectsBeforeChanges(keys).objects } } catch
-            let error as KeychainError where [.vaultBusy, .timedOut, .refused].contains(error.code)
+        do { return try lock.withLock(until: deadline) { try look(keys).objects } } catch let error as KeychainError
+            where [.vaultBusy, .timedOut, .refused].contains(error.code)
         {
-            // Who may not lock, or not in time, gets an answer all the same: the one of the last look.
-            return try objectsBeforeChanges(keys).objects
+            // A process that may not lock, or not in time, takes the last look.
+            return try look(keys).objects
         }
     }
 
-    /// The objects that can be seen without a login.
-    ///
-    /// Plans cannot be read then. That there is one is known, and so that an object may lie there with a copy of it, or
-    /// be written in this very moment: who looks twice sees at least one of them, and each is shown once.
+    /// The objects that can be seen without a login, each once and with the name that its row gives in clear.
     func publicObjects() throws -> [TokenObject] {
-        var objects: [TokenObject] = []
-        for _ in 0..<3 {
-            let before = try changes()
-            objects = try index.objects(nil)
-            guard try before == changes() else { continue }
-            if before.intents.isEmpty { return objects }
-            break
-        }
-        objects += try index.objects(nil)
+        let names = try store.read { try $0.publicNames() }
+        let hidden = Set(names.filter { $0.name == nil }.map(\.object))
+        let known = Dictionary(names.map { ($0.object, $0.name) }) { first, _ in first }
         var seen: Set<Data> = []
-        return objects.filter { seen.insert($0.indexKey).inserted }
+        return try index.objects(nil).compactMap { object in
+            guard !hidden.contains(object.fingerprint), seen.insert(object.indexKey).inserted else { return nil }
+            var object = object
+            object.parsed.name = known[object.fingerprint] ?? nil
+            return object
+        }
     }
 
-    /// One look, and whether no change began or ended during it, nor was in the middle of writing an object.
-    private func objectsBeforeChanges(_ keys: VaultKeys) throws -> (objects: [TokenObject], isConsistent: Bool) {
-        let before = try changes()
+    /// One look at the token and the vault, and whether no change began or ended during it.
+    private func look(_ keys: VaultKeys) throws -> (objects: [TokenObject], isConsistent: Bool) {
+        let before = try changes(keys)
         let objects = try index.objects(keys)
-        let after = try changes()
-        let plans = plans(after.intents, keys)
-        let visible = plans.reduce(objects) { objects, plan in plan.hidden(from: objects) }
-        return (visible, before == after && plans.allSatisfy { $0.areSeen(in: objects) })
+        let after = try changes(keys)
+        let unfinished = try after.rows.compactMap { row -> UnfinishedObject? in
+            do { return try UnfinishedObject(row, keys) } catch {
+                try passOver(row, error, keys)
+                return nil
+            }
+        }
+        guard !unfinished.isEmpty else { return (objects, before == after) }
+        return (objects.filter { object in !unfinished.contains { $0.matches(object) } }, before == after)
     }
 
     /// What tells that a change began or ended.
     private struct Changes: Equatable {
-        let intents: [IntentRow]
+        let rows: [SealedRow]
         let stamp: Data?
 
         static func == (left: Self, right: Self) -> Bool {
-            left.stamp == right.stamp
-                && left.intents.elementsEqual(right.intents) { $0.id == $1.id && $0.plan.tag == $1.plan.tag }
+            left.stamp == right.stamp && left.rows.elementsEqual(right.rows) { $0.identity == $1.identity }
         }
     }
 
-    private func changes() throws -> Changes {
-        try store.read { Changes(intents: try $0.intents(), stamp: try $0.objectIndexStamp()) }
+    private func changes(_ keys: VaultKeys) throws -> Changes {
+        try store.read(keys.tree) { Changes(rows: try $0.unfinishedRows(), stamp: try $0.objectIndexStamp()) }
     }
 
     /// The items of a class among the objects: one for each row of an object, or one where it has no row.
@@ -123,6 +121,7 @@ extension Keychain {
         // stored it as an item of its own.
         let owned = !hidesPublicHalves ? []
             : Set(objects.filter { $0.objectClass == .privateKey }.map(\.keyIdentifier))
+        let halfNames = try keys.map { try namesOfHalves(candidates.filter { rows[$0.fingerprint] == nil }, objects, $0) }
         var items: [(order: Int64, item: Item)] = []
         for object in candidates.lazy.map(\.parsingCertificate) {
             let base: ItemAttributes
@@ -133,15 +132,31 @@ extension Keychain {
             }
             guard rows[object.fingerprint] == nil else { continue }
             if object.objectClass == .publicKey, let hash = object.publicKeyHash, owned.contains(hash) { continue }
-            items.append((.max, item(itemClass, object, base, nil)))
+            var unrecorded = item(itemClass, object, base, nil)
+            if let name = halfNames?[object.keyIdentifier] { unrecorded.attributes[.label] = name }
+            items.append((.max, unrecorded))
         }
-        // Rows in the order they were added; then what other tools made.
+        // Rows in the order in which they were added; then the objects of other tools.
         return items.enumerated()
             .sorted { ($0.element.order, $0.offset) < ($1.element.order, $1.offset) }
             .map(\.element.item)
     }
 
-    /// The fingerprints of objects of which an item has a label of its own, and the one that is looked for.
+    /// The names of public keys without a row, by key identifier: each has the name of its private key.
+    private func namesOfHalves(
+        _ candidates: [TokenObject], _ objects: [TokenObject], _ keys: VaultKeys
+    ) throws -> [Data: AttributeValue] {
+        let halves = Set(candidates.filter { $0.objectClass == .publicKey }.map(\.keyIdentifier))
+        guard !halves.isEmpty else { return [:] }
+        let privateKeys = objects.filter { $0.objectClass == .privateKey && halves.contains($0.keyIdentifier) }
+        guard !privateKeys.isEmpty else { return [:] }
+        let rows = try rows(.key, of: privateKeys, keys)
+        var names: [Data: AttributeValue] = [:]
+        for key in privateKeys { names[key.keyIdentifier] = rows[key.fingerprint]?.first?.attributes[.label] }
+        return names
+    }
+
+    /// The fingerprints of objects of which an item has the label that is looked for.
     func fingerprints(ofItemsLabelledLike criteria: Criteria, _ keys: VaultKeys) throws -> Set<Data> {
         guard let label = criteria.attributes[.label] else { return [] }
         // An identity is called as its certificate.
@@ -228,9 +243,9 @@ extension Keychain {
         var attributes = base
         if let recorded {
             attributes.merge(recorded.attributes)
-            // The token's label is the one that other tools change.
-            attributes[.label] = recorded.attributes.label(of: object, base: base[.label])
-            for name in [AttributeName.objectID, .objectFingerprint, .hasOwnLabel] { attributes[name] = nil }
+            // The name of an item is an attribute of its row. The object's label is that of the day it was made.
+            attributes[.label] = recorded.attributes[.label]
+            for name in [AttributeName.objectID, .objectFingerprint] { attributes[name] = nil }
         }
         var item = Item(itemClass, attributes)
         item.stored = attributes
@@ -330,7 +345,7 @@ extension Criteria {
     ///
     /// - Parameter labelled: The fingerprints of objects of which an item has the label, although they do not.
     func mayMatch(_ object: TokenObject, _ labelled: Set<Data>) -> Bool {
-        if let label = attributes[.label], let own = object.label, own.bytes != label.labelBytes,
+        if let label = attributes[.label], let own = object.nameWithoutRow, own.labelBytes != label.labelBytes,
             !labelled.contains(object.fingerprint)
         {
             return false

@@ -2,10 +2,10 @@
 extension Keychain {
     /// Removes items: their rows, and an object with its last row.
     ///
-    /// Of an identity the certificate goes, and the key unless another certificate still needs it. A private key
+    /// The certificate of an identity goes, and the key unless another certificate still needs it. A private key
     /// takes its public half along, unless that is an item of its own. A public key that was stored as an item, or is
-    /// removed by the rules of Keychain Services, stays on the token as long as its private half does, which is of no
-    /// use without it, and only ceases to be an item.
+    /// removed by the rules of Keychain Services, stays on the token as long as its private half does, which cannot be
+    /// used without it.
     func deleteOnToken(_ criteria: Criteria) throws -> Int {
         let keys = try keys()
         let found = try findOnToken(criteria)
@@ -16,9 +16,9 @@ extension Keychain {
         guard !items.isEmpty else {
             return try store.write(keys.tree) { try remove(bare, leavingTombstones: leavesTombstones, $0, keys) }
         }
-        var removal = TokenRemoval(of: items, criteria, from: self, keys)
-        let count = try writer(keys).perform(.destroy) {
-            try removal.plan($0)
+        var removal = ItemRemoval(of: items, criteria, from: self, keys)
+        return try writer(keys).perform(.destroy) {
+            try removal.prepare($0)
         } change: { session, _ in
             try removal.perform(in: session)
         } isUntouched: {
@@ -27,9 +27,6 @@ extension Keychain {
             try removal.commit(to: writer)
             return try items.count + remove(bare, leavingTombstones: leavesTombstones, writer, keys)
         }
-        // What was to be removed is: that the token would not write a label is no reason to say otherwise.
-        try? callAfterItems(removal.left, keys)
-        return count
     }
 
     /// Removes the rows of items, or makes tombstones of them, and returns how many there were.

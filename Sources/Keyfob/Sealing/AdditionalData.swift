@@ -8,30 +8,27 @@ struct AdditionalData: Sendable {
         case attributes = 0x41
         /// The secret of an item.
         case secret = 0x53
-        /// The plan of a change to the token.
-        case intent = 0x49
         /// An entry of the index of token objects.
         case object = 0x4F
-        /// The sum over the index of token objects.
-        case objectSum = 0x4C
     }
 
-    /// `"keyfob"`, the format, the part, the vault, the row, the class, the version.
+    /// `"keyfob"`, the format, the part, the vault, the row, the class, the version; for attributes the row's state.
     let bytes: [UInt8]
 
-    /// - Parameter format: That of the part; `nil` for the one in use. Attributes have had 2 since the vault tells a
-    ///   row from an older copy of it: so nobody can pass off a row of today as one from before.
+    /// - Parameter state: The row's state, which is part of the additional data of attributes.
     init(
-        _ part: Part, format: UInt8? = nil, vault: Data, row: Data, itemClass: ItemClass? = nil, version: Int64 = 0
+        _ part: Part, vault: Data, row: Data, itemClass: ItemClass? = nil, version: Int64 = 0,
+        state: RowState = .live
     ) {
         var bytes = Array("keyfob".utf8)
         bytes.reserveCapacity(52)
-        bytes.append(format ?? (part == .attributes ? 2 : 1))
+        bytes.append(1)
         bytes.append(part.rawValue)
         bytes.append(contentsOf: vault)
         bytes.append(contentsOf: row)
         bytes.append(contentsOf: itemClass.map { Array($0.rawValue.utf8) } ?? [0, 0, 0, 0])
         bytes.append(contentsOf: version.bigEndianBytes)
+        if part == .attributes { bytes.append(UInt8(truncatingIfNeeded: state.rawValue)) }
         self.bytes = bytes
     }
 

@@ -14,7 +14,6 @@ struct VaultKeys: Sendable {
     private let indexKey: HMACSHA256
     /// Authenticates the vault's record of its rows.
     let tree: RowTreeKey
-    private let objectsKey: HMACSHA256
     private let classDigests: [(itemClass: ItemClass, digest: Data)]
 
     /// Derives the keys.
@@ -30,7 +29,6 @@ struct VaultKeys: Sendable {
         let indexKey = try HMACSHA256(key: derive("index"))
         self.indexKey = indexKey
         tree = RowTreeKey(try HMACSHA256(key: derive("tree")))
-        objectsKey = try HMACSHA256(key: derive("objects"))
         classDigests = try ItemClass.allCases.map { itemClass in
             let code = try indexKey.authenticationCode(for: Array("class\(itemClass.rawValue)".utf8))
             return (itemClass, Data(code.prefix(8)))
@@ -83,11 +81,10 @@ struct VaultKeys: Sendable {
         try term(itemClass, .objectFingerprint, .data(Data()))
     }
 
-    /// The digests under which the row of an object is found: the object's fingerprint, and a label that is not the
-    /// object's.
+    /// The digests under which the row of an object is found: the object's fingerprint, and the item's label.
     func terms(_ itemClass: ItemClass, of object: TokenObject, _ attributes: ItemAttributes) throws -> Set<Data> {
         var terms: Set = [try term(itemClass, .objectFingerprint, .data(object.fingerprint))]
-        if attributes[.hasOwnLabel] != nil, let label = attributes[.label] {
+        if let label = attributes[.label] {
             terms.insert(try term(itemClass, .label, label))
         }
         return terms
@@ -123,9 +120,6 @@ struct VaultKeys: Sendable {
         return Data(try indexKey.authenticationCode(for: message))
     }
 
-    /// The code of one entry of the index of token objects.
-    func code(ofIndexed bytes: [UInt8]) throws -> [UInt8] { try objectsKey.authenticationCode(for: bytes) }
-
     // MARK: Ciphertext
 
     /// Encrypts bytes that only this vault's metadata key opens.
@@ -148,11 +142,12 @@ struct VaultKeys: Sendable {
 
     /// Encrypts an item's attributes for one version of its row.
     func sealAttributes(
-        _ attributes: ItemAttributes, of itemClass: ItemClass, row: Data, version: Int64
+        _ attributes: ItemAttributes, of itemClass: ItemClass, row: Data, version: Int64, state: RowState = .live
     ) throws -> SealedBytes {
         try seal(
             attributes.encoded,
-            AdditionalData(.attributes, vault: vault, row: row, itemClass: itemClass, version: version))
+            AdditionalData(
+                .attributes, vault: vault, row: row, itemClass: itemClass, version: version, state: state))
     }
 
     /// Decrypts the attributes of a row; class and version must be those it was written with.
@@ -162,7 +157,7 @@ struct VaultKeys: Sendable {
     func openAttributes(_ row: SealedRow) throws -> (ItemClass, ItemAttributes) {
         let itemClass = itemClass(of: row.classDigest)
         do {
-            let attributes = try attributes(row, itemClass, format: nil)
+            let attributes = try attributes(row, itemClass)
             switch row.standing {
             case .current: break
             case .superseded: throw Self.superseded(Keychain.title(itemClass ?? .genericPassword, attributes))
@@ -176,13 +171,13 @@ struct VaultKeys: Sendable {
     }
 
     /// Decrypts what a row says, whatever its standing.
-    private func attributes(_ row: SealedRow, _ itemClass: ItemClass?, format: UInt8?) throws -> ItemAttributes {
+    private func attributes(_ row: SealedRow, _ itemClass: ItemClass?) throws -> ItemAttributes {
         guard let itemClass else { throw Self.damaged(cause: nil) }
         let bytes = try open(
             row.attributes,
             AdditionalData(
-                .attributes, format: format, vault: vault, row: row.identity, itemClass: itemClass,
-                version: row.version))
+                .attributes, vault: vault, row: row.identity, itemClass: itemClass, version: row.version,
+                state: row.state))
         guard let attributes = ItemAttributes(encoded: bytes) else { throw Self.damaged(cause: nil) }
         return attributes
     }
@@ -190,28 +185,7 @@ struct VaultKeys: Sendable {
     /// Whether the attributes of a row are whole, whatever its standing.
     func opens(_ row: SealedRow) -> Bool {
         // Any reason that it does not open is the same answer.
-        (try? attributes(row, itemClass(of: row.classDigest), format: nil)) != nil
-    }
-
-    /// The attributes of a row of format 1, sealed as in format 2; `nil` for a row that is damaged.
-    ///
-    /// - Throws: `KeychainError` with code `vaultDamaged` for a row that has format 2 already: it was put into an
-    ///   older vault, so that the upgrade would take all that is in it for good.
-    func upgradeAttributes(_ row: SealedRow) throws -> SealedBytes? {
-        let itemClass = itemClass(of: row.classDigest)
-        guard !opens(row) else {
-            throw Self.pretendedAge().naming(row, itemClass)
-        }
-        // What is damaged stays as it is, to be reported and removed.
-        guard let itemClass, let attributes = try? attributes(row, itemClass, format: 1) else { return nil }
-        return try sealAttributes(attributes, of: itemClass, row: row.identity, version: row.version)
-    }
-
-    /// The error for a vault that claims to be of format 1, and is not.
-    static func pretendedAge() -> KeychainError {
-        KeychainError(
-            .vaultDamaged, "the vault claims to be older than its rows: another program has changed it.",
-            hint: "Restore the vault from a backup. Nothing was changed.")
+        (try? attributes(row, itemClass(of: row.classDigest))) != nil
     }
 
     /// The error for a row that is whole, and not the one that was written last.

@@ -88,38 +88,64 @@ extension Keychain {
         return (KeyItem(item: recorded.privateKey), recorded.publicKey.map { KeyItem(item: $0) })
     }
 
+    /// Generates a key for an identity that is being made. No list shows it before its certificate is there.
+    ///
+    /// - Throws: As `generateKey(_:label:applicationTag:isExtractable:isLabelUnique:)`.
+    func generateKeyAwaitingCertificate(_ specification: KeySpecification, label: String) throws -> KeyItem {
+        try specification.validate()
+        let keys = try keys()
+        let bytes = [UInt8](label.utf8)
+        do {
+            let key = try token.retryingMomentaryFailures {
+                try generateKey(
+                    specification, [.label: .string(label)], nil, labels: (bytes, bytes), isExtractable: false,
+                    isLabelUnique: true, awaitsCertificate: true, keys)
+            }
+            return KeyItem(item: key.privateKey)
+        } catch let error as KeychainError where error.code == .mechanismUnsupported {
+            throw try unsupported(specification, error)
+        }
+    }
+
     /// Generates and records the key in one change of the token.
     private func generateKey(
         _ specification: KeySpecification, _ attributes: ItemAttributes, _ publicAttributes: ItemAttributes?,
-        labels: (privateKey: [UInt8], publicKey: [UInt8]), isExtractable: Bool, isLabelUnique: Bool, _ keys: VaultKeys
+        labels: (privateKey: [UInt8], publicKey: [UInt8]), isExtractable: Bool, isLabelUnique: Bool,
+        awaitsCertificate: Bool = false, _ keys: VaultKeys
     ) throws -> (privateKey: Item, publicKey: Item?) {
         let (label, publicLabel) = labels
         let temporaryID = try RandomBytes.bytes(count: 20)
         let classes: [ObjectClass] =
             if case .aes = specification.kind { [.secretKey] } else { [.privateKey, .publicKey] }
-        let plan = TokenPlan(
-            kind: .create,
-            objects: classes.map {
-                TokenPlan.Object(objectClass: $0.rawValue, ids: [Data(temporaryID)], fingerprint: nil)
-            })
+        let unfinished = classes.map {
+            UnfinishedObject(generating: $0, id: temporaryID, name: attributes[.label])
+        }
         return try writer(keys).perform(.generate) { objects in
-            let rivals = objects.filter { [.privateKey, .secretKey].contains($0.objectClass) }
-            if isLabelUnique, rivals.contains(where: { $0.label?.bytes == Data(label) }) {
+            if isLabelUnique, try hasKey(named: label, among: objects, keys) {
                 throw keyExists(String(decoding: label, as: UTF8.self))
             }
-            return plan
+            return unfinished
         } change: { session, refine in
             let objects = try specification.generate(
                 labels: (label, publicLabel), id: temporaryID, isExtractable: isExtractable, in: session, token: token
             ) { finalID in
-                var refined = plan
-                for index in refined.objects.indices { refined.objects[index].ids.append(finalID) }
-                try refine(refined)
+                try refine(unfinished.map { object in
+                    var object = object
+                    object.ids.append(finalID)
+                    return object
+                })
             }
             return TokenWriter.Outcome(added: objects)
         } commit: { writer, outcome in
             let objects = TokenStore.completing(outcome.added)
             guard let object = objects.first else { throw KeychainError(.failed, "the token made no key.") }
+            guard !awaitsCertificate else {
+                for object in objects {
+                    let row = UnfinishedObject(awaitingCertificate: object, name: attributes[.label])
+                    _ = try writer.insert(row.row(keys))
+                }
+                return (try unlistedItem(object), nil)
+            }
             let privateKey = try record(Item(.key, attributes), object, writer, keys)
             // Without a row of its own the public half is found through the private one.
             guard let publicAttributes, let half = objects.first(where: { $0.objectClass == .publicKey }) else {
@@ -127,6 +153,30 @@ extension Keychain {
             }
             return (privateKey, try record(Item(.key, publicAttributes), half, writer, keys))
         }
+    }
+
+    /// The key of a name that a killed command has left without its certificate.
+    func keyAwaitingCertificate(named name: String) throws -> KeyItem? {
+        let keys = try keys()
+        let waiting = try store.read(keys.tree) { try $0.unfinishedObjects(keys) }.filter {
+            $0.state == .pending && $0.objectClass == .privateKey && $0.name == .string(name)
+        }
+        guard !waiting.isEmpty else { return nil }
+        let object = try index.objects(keys).first { object in waiting.contains { $0.matches(object) } }
+        return try object.map { KeyItem(item: try unlistedItem($0)) }
+    }
+
+    /// The item of a key that has no row.
+    private func unlistedItem(_ object: TokenObject) throws -> Item {
+        var item = Item(.key, try object.itemAttributes())
+        item.object = object
+        return item
+    }
+
+    /// Whether a private or secret key on the token, or its item, has a name.
+    private func hasKey(named label: [UInt8], among objects: [TokenObject], _ keys: VaultKeys) throws -> Bool {
+        let candidates = objects.filter { [.privateKey, .secretKey].contains($0.objectClass) }
+        return try items(.key, candidates, keys).contains { $0.attributes[.label]?.labelBytes == Data(label) }
     }
 
     /// The error for a label that another key has.

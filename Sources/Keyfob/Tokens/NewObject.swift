@@ -16,9 +16,9 @@ struct NewObject: Sendable {
     /// The private key that is imported, for tokens that take it wrapped only.
     var key: PrivateKey?
 
-    /// How the plan names it.
-    var planned: TokenPlan.Object {
-        TokenPlan.Object(objectClass: objectClass.rawValue, ids: [Data(id)], fingerprint: fingerprint)
+    /// Whether another new object would be the same.
+    func isSame(as other: NewObject) -> Bool {
+        objectClass == other.objectClass && id == other.id && fingerprint == other.fingerprint
     }
 
     /// Whether an object on the token is this one already.

@@ -1,13 +1,15 @@
 import Foundation
 import KeyfobPrimitives
+import OpenSSL
 import PKCS11
 
 /// The token's objects, from the vault's index where it is still true, else from the token.
 ///
 /// SoftHSM opens every object's file before it answers anything: 37 ms and more for 1,000 objects. The
 /// index answers without opening the token, and only where the token can tell that nothing has changed.
-/// Public objects are kept in clear, for the token shows them to everybody; private ones are sealed. An index that is
-/// not, entry by entry, what was written last is not believed; see ``IndexStamp``.
+/// Public objects are kept in clear, as the token shows them without a login; private ones are sealed. The index is a
+/// cache: a program that can write the vault's file can remove entries from it, as it can remove rows. Every operation
+/// reads class and fingerprint of an object back from the token.
 final class ObjectIndex: Sendable {
     private let store: any ItemStore
     private let token: TokenStore
@@ -66,23 +68,18 @@ final class ObjectIndex: Sendable {
 
     private func indexed(_ stamp: Data, _ keys: VaultKeys?) throws -> [TokenObject]? {
         try store.read { reader -> [TokenObject]? in
-            guard let recorded = IndexStamp(try reader.objectIndexStamp(), of: stamp) else { return nil }
-            var sumWritten: IndexSum? = recorded.openSum
-            if let keys { sumWritten = recorded.keyedSum(keys, vault: store.identity) }
-            guard let sumWritten else { return nil }
-            var sum = IndexSum()
+            guard try reader.objectIndexStamp() == stamp else { return nil }
             var objects: [TokenObject] = []
             var isReadable = true
             try reader.forEachIndexedObject { entry in
                 guard isReadable else { return }
-                sum += try IndexSum(of: entry, keys)
                 if keys == nil, case .sealed = entry.content { return }
                 guard let object = self.object(in: entry, keys) else { return isReadable = false }
                 objects.append(object)
             }
-            // An index that cannot be read, or is not what was written, is no reason to fail: the token itself is
-            // there. Entries are written one by one: a private key's may not know its public half.
-            return isReadable && sum == sumWritten ? TokenStore.completing(objects) : nil
+            // An entry that cannot be read is not a reason to fail: the token itself is there. Entries are written one
+            // by one: that of a private key may not know the public half.
+            return isReadable ? TokenStore.completing(objects) : nil
         }
     }
 
@@ -97,38 +94,28 @@ final class ObjectIndex: Sendable {
         }
     }
 
-    /// Brings the vault's index from one state of the token to the next, where it is true for the first; else forgets
-    /// it. Looks at no entries but those that change.
+    /// Brings the vault's index from one state of the token to the next; forgets it where it was not true for the first
+    /// or where a state is not known. Touches only the entries that change.
     func update(
-        _ writer: any StoreWriter, inserting: [TokenObject], removing: [TokenObject], from before: Data, to after: Data,
-        _ keys: VaultKeys
+        _ writer: any StoreWriter, inserting: [TokenObject], removing: [TokenObject], from before: Data?,
+        to after: Data?, _ keys: VaultKeys
     ) throws {
-        func forget() throws { try writer.updateObjectIndex(inserting: [], removing: [], stamp: nil) }
-        guard let recorded = IndexStamp(try writer.objectIndexStamp(), of: before),
-            var keyedSum = recorded.keyedSum(keys, vault: store.identity)
-        else { return try forget() }
-        var openSum = recorded.openSum
-        var removed: Set<Data> = []
-        for object in removing {
-            let key = try self.key(of: object, keys)
-            guard removed.insert(key).inserted else { continue }
-            // Were nothing, or an older entry, taken off the sums for it, then whoever had taken the entry away before
-            // the change could put it back afterwards, and be believed. Of an entry only the label ever changes.
-            guard let entry = try writer.indexedObject(key: key), let known = self.object(in: entry, keys),
-                known.label == object.label
-            else { return try forget() }
-            keyedSum -= try IndexSum(of: entry, keys)
-            openSum -= try IndexSum(of: entry, nil)
-        }
-        let entries = try inserting.map { try entry($0, keys) }
-        for entry in entries {
-            keyedSum += try IndexSum(of: entry, keys)
-            openSum += try IndexSum(of: entry, nil)
-        }
-        let stamp = try IndexStamp.bytes(
-            of: after, openSum: openSum, keyedSum: keyedSum, keys, vault: store.identity)
-        try writer.updateObjectIndex(inserting: entries, removing: Array(removed), stamp: stamp)
+        guard let before, let after, try writer.objectIndexStamp() == before else { return try invalidate(writer) }
+        try writer.updateObjectIndex(
+            inserting: inserting.map { try entry($0, keys) }, removing: removing.map { try key(of: $0, keys) },
+            stamp: after)
     }
+
+    /// Marks the vault's index as true for no state of the token.
+    ///
+    /// The mark is random, so that a reader sees that objects changed while it read them.
+    func invalidate(_ writer: any StoreWriter) throws {
+        try writer.updateObjectIndex(
+            inserting: [], removing: [], stamp: Data(try RandomBytes.bytes(count: Self.invalidStampCount)))
+    }
+
+    /// Shorter than every stamp of a token, so that it equals none.
+    private static let invalidStampCount = 16
 
     private func rebuild(_ keys: VaultKeys, _ detector: any TokenChangeDetector) throws -> [TokenObject] {
         let before = detector.snapshot()?.stamp
@@ -140,15 +127,8 @@ final class ObjectIndex: Sendable {
         // Objects that nothing tells apart cannot be kept apart in the index either.
         guard Self.areDistinct(objects) else { return objects }
         let entries = try objects.map { try entry($0, keys) }
-        var (openSum, keyedSum) = (IndexSum(), IndexSum())
-        for entry in entries {
-            openSum += try IndexSum(of: entry, nil)
-            keyedSum += try IndexSum(of: entry, keys)
-        }
-        let stamp = try IndexStamp.bytes(
-            of: before, openSum: openSum, keyedSum: keyedSum, keys, vault: store.identity)
         do {
-            try store.write(keys.tree) { try $0.replaceObjectIndex(entries, stamp: stamp) }
+            try store.write(keys.tree) { try $0.replaceObjectIndex(entries, stamp: before) }
         } catch let error as KeychainError
             where [.vaultBusy, .refused, .vaultUnavailable, .diskFull].contains(error.code)
         {

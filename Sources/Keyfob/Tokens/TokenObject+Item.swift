@@ -15,7 +15,7 @@ extension TokenObject {
         default:
             attributes = keyAttributes
         }
-        if let label { attributes[.label] = label }
+        attributes[.label] = nameWithoutRow
         return attributes
     }
 

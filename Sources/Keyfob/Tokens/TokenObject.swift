@@ -55,6 +55,8 @@ struct TokenObject: Sendable, Hashable {
         var certificate: Certificate?
         /// The public key of a private key that does not tell it; see `Keychain.recognizing(_:)`.
         var publicKey: PublicKey?
+        /// The name that the vault has in clear for an object which the token shows without a login.
+        var name: String?
 
         static func == (left: Self, right: Self) -> Bool { true }
         func hash(into hasher: inout Hasher) {}
@@ -98,6 +100,12 @@ struct TokenObject: Sendable, Hashable {
 
     /// The SubjectPublicKeyInfo of a key, where the token tells it or a signature has proved it.
     var knownPublicKeyInfo: Data? { publicKeyInfo ?? parsed.publicKey?.subjectPublicKeyInfo }
+
+    /// The name of the object where no row of the vault gives one.
+    var nameWithoutRow: AttributeValue? {
+        guard let name = parsed.name else { return label }
+        return name.isEmpty ? nil : .string(name)
+    }
 
     /// Whether another object is this one, or a second object on the token that is the same.
     func isCopy(of other: TokenObject) -> Bool { isSame(as: other) && label == other.label }
@@ -245,8 +253,6 @@ extension AttributeName {
     static let objectID = AttributeName(rawValue: "_cid")
     /// In a row of the vault: fingerprint of the object the row belongs to.
     static let objectFingerprint = AttributeName(rawValue: "_fpr")
-    /// In a row of the vault: that its label is not the one of the object the row belongs to.
-    static let hasOwnLabel = AttributeName(rawValue: "_lbl")
 }
 
 extension TokenObject {

@@ -11,23 +11,4 @@ struct IndexedObject: Sendable {
         case clear([UInt8])
         case sealed(SealedBytes)
     }
-
-    /// All that is kept of it, in a form that no two entries share.
-    var bytes: [UInt8] {
-        var parts = [[UInt8](key)]
-        var bytes: [UInt8]
-        switch content {
-        case .clear(let clear):
-            bytes = [0]
-            parts.append(clear)
-        case .sealed(let sealed):
-            bytes = [1]
-            parts += [sealed.initializationVector, sealed.ciphertext, sealed.tag]
-        }
-        for part in parts {
-            bytes += UInt32(truncatingIfNeeded: part.count).bigEndianBytes
-            bytes += part
-        }
-        return bytes
-    }
 }

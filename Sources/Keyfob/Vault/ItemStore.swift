@@ -13,10 +13,6 @@ protocol ItemStore: Sendable {
     /// Identifies the vault; 16 random bytes, made with it. Part of all additional data.
     var identity: Data { get }
 
-    /// The format of the vault. Below `Schema.version` no row can be read or written before
-    /// ``StoreWriter/upgrade(_:)``.
-    var format: Int { get throws }
-
     /// Runs `body` on one consistent state. Rows are compared with the record of `tree`; without it their standing
     /// is unknown.
     func read<Result>(_ tree: RowTreeKey?, _ body: (any StoreReader) throws -> Result) throws -> Result
@@ -41,7 +37,7 @@ extension ItemStore {
 
 /// Reads of one consistent state.
 protocol StoreReader {
-    /// Rows of the classes that carry all of `terms`, in the order in which they were added.
+    /// Live rows of the classes that carry all of `terms`, in the order in which they were added.
     ///
     /// - Parameters:
     ///   - after: The `id` of the row before the first one that is wanted; 0 for all rows.
@@ -50,16 +46,16 @@ protocol StoreReader {
         classDigests: [Data], terms: [Data], withSecrets: Bool, after: Int64, _ body: (SealedRow) throws -> Bool
     ) throws
 
-    /// The row of an identity.
+    /// The live row of an identity.
     func row(identity: Data, withSecret: Bool) throws -> SealedRow?
 
-    /// The row with a primary key.
+    /// The live row with a primary key.
     func row(primaryKey: Data) throws -> SealedRow?
 
-    /// How many rows there are.
+    /// How many live rows there are.
     func rowCount() throws -> Int
 
-    /// How many rows of a class there are.
+    /// How many live rows of a class there are.
     func rowCount(classDigest: Data) throws -> Int
 
     /// How many rows there are by the record of the rows.
@@ -68,8 +64,11 @@ protocol StoreReader {
     /// All wrapping keys, oldest first.
     func wrappingKeys() throws -> [WrappingKeyRow]
 
-    /// Changes that were begun and not finished, oldest first.
-    func intents() throws -> [IntentRow]
+    /// The rows that are not live, oldest first.
+    func unfinishedRows() throws -> [SealedRow]
+
+    /// What the rows say in clear of objects that the token shows without a login, oldest row first.
+    func publicNames() throws -> [PublicName]
 
     /// The index of the token's objects, with the stamp it was true for; `nil` where there is none.
     func objectIndexStamp() throws -> Data?
@@ -99,11 +98,6 @@ protocol StoreWriter: StoreReader {
     /// others stays recorded what was.
     func renewRecord(_ isWhole: (SealedRow) throws -> Bool) throws -> Int
 
-    /// Brings a vault of an older format up to date; does nothing in one that is.
-    ///
-    /// `reseal` gives a row's attributes in the new form, or `nil` for a row that is damaged.
-    func upgrade(_ reseal: (SealedRow) throws -> SealedBytes?) throws
-
     /// Inserts a row with its recipients and terms and returns its id.
     func insert(_ row: SealedRow) throws -> Int64
 
@@ -118,15 +112,6 @@ protocol StoreWriter: StoreReader {
 
     /// Adds a wrapping key and returns its id.
     func insert(_ key: WrappingKeyRow) throws -> Int64
-
-    /// Records a change that is about to be made to the token and returns its id.
-    func insert(_ intent: IntentRow) throws -> Int64
-
-    /// Replaces the plan of a recorded change.
-    func update(_ intent: IntentRow) throws
-
-    /// Removes the record of a change that is finished or undone.
-    func deleteIntent(_ id: Int64) throws
 
     /// Replaces the index. `nil` as stamp forgets it.
     func replaceObjectIndex(_ objects: [IndexedObject], stamp: Data?) throws

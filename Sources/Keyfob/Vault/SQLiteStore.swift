@@ -3,7 +3,6 @@ import Foundation
 import GRDB
 import GRDBSQLite
 import KeyfobPrimitives
-import Synchronization
 
 /// The vault in one SQLite file, through GRDB.
 ///
@@ -21,8 +20,6 @@ final class SQLiteStore: ItemStore {
     private let title: String
     /// What an error means to the keychain.
     private let explain: @Sendable (KeychainError) -> KeychainError
-    /// Formats only grow: once it is the newest nobody need look again.
-    private let isNewest = Atomic(false)
     /// The newest record of the rows that this process has seen, as far as it was checked.
     private let newestRecord = Lock<RowTree.Snapshot?>(nil)
 
@@ -100,8 +97,8 @@ final class SQLiteStore: ItemStore {
         }
     }
 
-    /// Removes a vault with the files beside it: SQLite's journal, the lock of writers to the token, and the witnesses
-    /// of their plans. Does nothing where it is gone already.
+    /// Removes a vault with the files beside it: SQLite's journal and the lock of writers to the token. Does
+    /// nothing where it is gone already.
     ///
     /// The vault itself goes first. A journal without its vault is removed the next time.
     ///
@@ -112,7 +109,6 @@ final class SQLiteStore: ItemStore {
         for suffix in ["-journal", ".lock"] {
             try PrivateFile.remove(URL(fileURLWithPath: path + suffix, isDirectory: false))
         }
-        try Witness.removeAll(ofPlansIn: path)
     }
 
     /// Opens a connection.
@@ -162,10 +158,9 @@ final class SQLiteStore: ItemStore {
                     .vaultDamaged, "\(path) is not a Keyfob vault.", hint: KeychainError.restoring(vault: path))
             }
             let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
-            guard version <= Schema.version else {
+            guard version == Schema.version else {
                 throw KeychainError(
-                    .vaultTooNew,
-                    "the vault \(path) has format \(version); this program knows up to \(Schema.version).",
+                    .vaultTooNew, "the vault \(path) has format \(version); this program knows \(Schema.version).",
                     hint: "Update keyfob. Nothing was changed.")
             }
             return try Data.fetchOne(db, sql: "SELECT value FROM vault WHERE name = 'identity'")
@@ -175,19 +170,6 @@ final class SQLiteStore: ItemStore {
                 .vaultDamaged, "the vault \(path) has lost its identity.", hint: KeychainError.restoring(vault: path))
         }
         return identity
-    }
-
-    var format: Int {
-        get throws {
-            if isNewest.load(ordering: .relaxed) { return Schema.version }
-            do {
-                let format = try connection.use {
-                    try $0.unsafeReentrantRead { try Int.fetchOne($0, sql: "PRAGMA user_version") ?? 0 }
-                }
-                if format == Schema.version { isNewest.store(true, ordering: .relaxed) }
-                return format
-            } catch { throw Self.translate(error, path: path, title: title, explain) }
-        }
     }
 
     func read<Result>(_ tree: RowTreeKey?, _ body: (any StoreReader) throws -> Result) throws -> Result {

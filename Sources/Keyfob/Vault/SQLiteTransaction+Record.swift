@@ -36,26 +36,6 @@ extension SQLiteTransaction {
         return count
     }
 
-    func upgrade(_ reseal: (SealedRow) throws -> SealedBytes?) throws {
-        // Somebody else may have done it while this transaction waited for its turn.
-        guard try Int.fetchOne(db, sql: "PRAGMA user_version") == 1 else { return }
-        // What has the table is of format 2, and was made to look old.
-        guard try !db.tableExists("row_tree") else { throw VaultKeys.pretendedAge() }
-        try Schema.addTree(db)
-        try tree?.makeEmpty()
-        let statement = try db.cachedStatement(
-            sql: "UPDATE item SET attributes_iv = ?, attributes_ciphertext = ?, attributes_tag = ? WHERE id = ?")
-        try forEachRowInOrder { row in
-            guard let attributes = try reseal(row) else { return }
-            try statement.execute(arguments: [
-                Data(attributes.initializationVector), Data(attributes.ciphertext), Data(attributes.tag), row.id,
-            ])
-            var row = row
-            row.attributes = attributes
-            try tree?.set(row.treeEntry, of: row.id)
-        }
-    }
-
     /// Every row, with its secret's tag but not with its secret, in pieces: so that `body` may change it.
     private func forEachRowInOrder(_ body: (SealedRow) throws -> Void) throws {
         let statement = try db.cachedStatement(

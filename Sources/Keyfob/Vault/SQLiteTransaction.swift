@@ -18,36 +18,38 @@ struct SQLiteTransaction: StoreWriter {
     }
 
     private static let columns = """
-        item.id, item.identity, item.class, item.primary_key, item.version, item.created, item.modified, \
+        item.id, item.identity, item.class, item.state, item.primary_key, item.version, item.created, item.modified, \
         item.attributes_iv, item.attributes_ciphertext, item.attributes_tag, \
         item.secret_iv, item.secret_ciphertext, item.secret_tag
         """
 
     /// Everything but the secret, of which only the presence is asked.
     private static let columnsWithoutSecret = """
-        item.id, item.identity, item.class, item.primary_key, item.version, item.created, item.modified, \
+        item.id, item.identity, item.class, item.state, item.primary_key, item.version, item.created, item.modified, \
         item.attributes_iv, item.attributes_ciphertext, item.attributes_tag, \
         CASE WHEN item.secret_iv IS NULL THEN NULL ELSE x'' END, x'', x''
         """
 
     /// The secret's tag, and not its ciphertext, which may be long.
     static let columnsWithSecretTag = """
-        item.id, item.identity, item.class, item.primary_key, item.version, item.created, item.modified, \
+        item.id, item.identity, item.class, item.state, item.primary_key, item.version, item.created, item.modified, \
         item.attributes_iv, item.attributes_ciphertext, item.attributes_tag, \
         CASE WHEN item.secret_iv IS NULL THEN NULL ELSE x'' END, x'', item.secret_tag
         """
 
     func sealedRow(_ row: Row, withSecret: Bool) throws -> SealedRow {
-        let hasSecret = row.hasBytes(10)
+        let hasSecret = row.hasBytes(11)
         var sealed = SealedRow(
             id: try row.decode(atIndex: 0), identity: try row.decode(atIndex: 1),
             classDigest: try row.decode(atIndex: 2),
-            primaryKey: try row.decode(atIndex: 3), version: try row.decode(atIndex: 4),
-            created: try row.decode(atIndex: 5),
-            modified: try row.decode(atIndex: 6),
-            attributes: SealedBytes(initializationVector: row.bytes(7), ciphertext: row.bytes(8), tag: row.bytes(9)),
+            primaryKey: try row.decode(atIndex: 4), version: try row.decode(atIndex: 5),
+            created: try row.decode(atIndex: 6),
+            modified: try row.decode(atIndex: 7),
+            attributes: SealedBytes(initializationVector: row.bytes(8), ciphertext: row.bytes(9), tag: row.bytes(10)),
             secret: hasSecret
-                ? SealedBytes(initializationVector: row.bytes(10), ciphertext: row.bytes(11), tag: row.bytes(12)) : nil)
+                ? SealedBytes(initializationVector: row.bytes(11), ciphertext: row.bytes(12), tag: row.bytes(13)) : nil)
+        // A number that is no state does not open: the state is part of the additional data.
+        sealed.state = RowState(rawValue: try row.decode(atIndex: 3)) ?? .live
         if withSecret, hasSecret { sealed.recipients = try recipients(of: sealed.id) }
         if let tree { sealed.standing = try standing(of: sealed, withSecret: withSecret, in: tree) }
         return sealed
@@ -92,13 +94,13 @@ struct SQLiteTransaction: StoreWriter {
             }
             sql = """
                 SELECT \(columns) FROM term CROSS JOIN item ON item.id = term.item
-                WHERE term.digest = ? AND term.item > ? \(probes.joined(separator: " ")) AND \(isOfClass)
+                WHERE term.digest = ? AND term.item > ? \(probes.joined(separator: " ")) AND \(isOfClass) AND item.state = 0
                 ORDER BY term.item
                 """
             arguments += [first, after]
             arguments += Array(terms.dropFirst())
         } else {
-            sql = "SELECT \(columns) FROM item WHERE item.id > ? AND \(isOfClass) ORDER BY item.id"
+            sql = "SELECT \(columns) FROM item WHERE item.id > ? AND \(isOfClass) AND item.state = 0 ORDER BY item.id"
             arguments.append(after)
         }
         arguments += classDigests
@@ -119,22 +121,22 @@ struct SQLiteTransaction: StoreWriter {
 
     func row(identity: Data, withSecret: Bool) throws -> SealedRow? {
         let columns = withSecret ? Self.columns : Self.columnsWithoutSecret
-        let statement = try db.cachedStatement(sql: "SELECT \(columns) FROM item WHERE identity = ?")
+        let statement = try db.cachedStatement(sql: "SELECT \(columns) FROM item WHERE identity = ? AND state = 0")
         return try Row.fetchOne(statement, arguments: [identity]).map { try sealedRow($0, withSecret: withSecret) }
     }
 
     func row(primaryKey: Data) throws -> SealedRow? {
         let statement = try db.cachedStatement(
-            sql: "SELECT \(Self.columnsWithoutSecret) FROM item WHERE primary_key = ?")
+            sql: "SELECT \(Self.columnsWithoutSecret) FROM item WHERE primary_key = ? AND state = 0")
         return try Row.fetchOne(statement, arguments: [primaryKey]).map { try sealedRow($0, withSecret: false) }
     }
 
     func rowCount() throws -> Int {
-        try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM item") ?? 0
+        try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM item WHERE state = 0") ?? 0
     }
 
     func rowCount(classDigest: Data) throws -> Int {
-        try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM item WHERE class = ?", arguments: [classDigest]) ?? 0
+        try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM item WHERE class = ? AND state = 0", arguments: [classDigest]) ?? 0
     }
 
     func wrappingKeys() throws -> [WrappingKeyRow] {
@@ -151,21 +153,18 @@ struct SQLiteTransaction: StoreWriter {
         }
     }
 
-    func intents() throws -> [IntentRow] {
+    func unfinishedRows() throws -> [SealedRow] {
         let statement = try db.cachedStatement(
-            sql: "SELECT id, identity, plan_iv, plan_ciphertext, plan_tag FROM intent ORDER BY id")
-        // There is hardly ever one, and every process asks.
-        let rows = try Row.fetchCursor(statement)
-        var intents: [IntentRow] = []
-        while let row = try rows.next() {
-            intents.append(
-                IntentRow(
-                    id: try row.decode(atIndex: 0),
-                    plan: SealedBytes(initializationVector: row.bytes(2), ciphertext: row.bytes(3), tag: row.bytes(4)),
-                    // Of another type it is damaged, as all that does not open.
-                    identity: Data(row.bytes(1))))
+            sql: "SELECT \(Self.columnsWithoutSecret) FROM item WHERE state != 0 ORDER BY id")
+        return try Row.fetchAll(statement).map { try sealedRow($0, withSecret: false) }
+    }
+
+    func publicNames() throws -> [PublicName] {
+        let statement = try db.cachedStatement(
+            sql: "SELECT public_object, public_name FROM item WHERE public_object IS NOT NULL ORDER BY id")
+        return try Row.fetchAll(statement).map {
+            PublicName(object: Data($0.bytes(0)), name: try $0.decode(String?.self, atIndex: 1))
         }
-        return intents
     }
 
     func objectIndexStamp() throws -> Data? {
@@ -196,15 +195,16 @@ struct SQLiteTransaction: StoreWriter {
 
     func insert(_ row: SealedRow) throws -> Int64 {
         let sql = """
-            INSERT INTO item (identity, class, primary_key, version, created, modified, attributes_iv,
-                attributes_ciphertext, attributes_tag, secret_iv, secret_ciphertext, secret_tag)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            INSERT INTO item (identity, class, state, primary_key, version, created, modified, attributes_iv,
+                attributes_ciphertext, attributes_tag, secret_iv, secret_ciphertext, secret_tag, public_object,
+                public_name)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """
         try execute(sql, [
-            row.identity, row.classDigest, row.primaryKey, row.version, row.created, row.modified,
+            row.identity, row.classDigest, row.state.rawValue, row.primaryKey, row.version, row.created, row.modified,
             Data(row.attributes.initializationVector), Data(row.attributes.ciphertext), Data(row.attributes.tag),
             row.secret.map { Data($0.initializationVector) }, row.secret.map { Data($0.ciphertext) },
-            row.secret.map { Data($0.tag) },
+            row.secret.map { Data($0.tag) }, row.publicName?.object, row.publicName?.name,
         ])
         let id = db.lastInsertedRowID
         try insertSatellites(of: row, id: id)
@@ -215,14 +215,15 @@ struct SQLiteTransaction: StoreWriter {
     func update(_ row: SealedRow) throws {
         let sql = """
             UPDATE item SET primary_key = ?, version = ?, modified = ?, attributes_iv = ?, attributes_ciphertext = ?,
-                attributes_tag = ?, secret_iv = ?, secret_ciphertext = ?, secret_tag = ?
+                attributes_tag = ?, secret_iv = ?, secret_ciphertext = ?, secret_tag = ?, public_object = ?,
+                public_name = ?
             WHERE id = ? AND version = ?
             """
         try execute(sql, [
             row.primaryKey, row.version, row.modified, Data(row.attributes.initializationVector),
             Data(row.attributes.ciphertext), Data(row.attributes.tag),
             row.secret.map { Data($0.initializationVector) }, row.secret.map { Data($0.ciphertext) },
-            row.secret.map { Data($0.tag) }, row.id, row.version - 1,
+            row.secret.map { Data($0.tag) }, row.publicName?.object, row.publicName?.name, row.id, row.version - 1,
         ])
         guard db.changesCount == 1 else {
             throw KeychainError(.itemNotFound, "the item was changed or removed by somebody else meanwhile.")
@@ -278,28 +279,6 @@ struct SQLiteTransaction: StoreWriter {
             key.keyID, key.suite, key.objectID, Data(key.encryptedMetadataKey), key.created, key.isActive,
         ])
         return db.lastInsertedRowID
-    }
-
-    func insert(_ intent: IntentRow) throws -> Int64 {
-        try db.cachedStatement(
-            sql: "INSERT INTO intent (identity, plan_iv, plan_ciphertext, plan_tag) VALUES (?, ?, ?, ?)"
-        ).execute(arguments: [
-            intent.identity, Data(intent.plan.initializationVector), Data(intent.plan.ciphertext),
-            Data(intent.plan.tag),
-        ])
-        return db.lastInsertedRowID
-    }
-
-    func update(_ intent: IntentRow) throws {
-        try db.cachedStatement(
-            sql: "UPDATE intent SET plan_iv = ?, plan_ciphertext = ?, plan_tag = ? WHERE id = ?"
-        ).execute(arguments: [
-            Data(intent.plan.initializationVector), Data(intent.plan.ciphertext), Data(intent.plan.tag), intent.id,
-        ])
-    }
-
-    func deleteIntent(_ id: Int64) throws {
-        try db.cachedStatement(sql: "DELETE FROM intent WHERE id = ?").execute(arguments: [id])
     }
 
     func replaceObjectIndex(_ objects: [IndexedObject], stamp: Data?) throws {

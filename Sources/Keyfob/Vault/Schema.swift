@@ -7,20 +7,14 @@ enum Schema {
     /// `PRAGMA application_id` of a vault: "KFOB".
     static let applicationID = 0x4B46_4F42
 
-    /// `PRAGMA user_version`: the format that this program writes. One more for every migration below.
-    static let version = 2
+    /// `PRAGMA user_version`: the format that this program reads and writes.
+    static let version = 1
 
     /// Makes the tables of a new vault.
     static func create(_ db: Database) throws {
-        try db.execute(sql: version1)
+        try db.execute(sql: tables)
         try db.execute(sql: "PRAGMA application_id = \(applicationID)")
-        try addTree(db)
-    }
-
-    /// The step from format 1 to 2; the rows are the caller's to seal anew and to record.
-    static func addTree(_ db: Database) throws {
-        try db.execute(sql: version2)
-        try db.execute(sql: "PRAGMA user_version = 2")
+        try db.execute(sql: "PRAGMA user_version = \(version)")
     }
 
     /// A column of a table.
@@ -70,15 +64,8 @@ enum Schema {
         ).map { Column(table: try $0.decode(atIndex: 0), name: try $0.decode(atIndex: 1)) }
     }
 
-    /// The nodes of the rows' Merkle tree, and under the largest number its root.
-    private static let version2 = """
-        CREATE TABLE row_tree (
-            number INTEGER PRIMARY KEY,
-            node BLOB NOT NULL
-        );
-        """
-
-    private static let version1 = """
+    /// `row_tree` holds the nodes of the rows' Merkle tree, and under the largest number its root.
+    private static let tables = """
         CREATE TABLE vault (
             name TEXT PRIMARY KEY NOT NULL,
             value BLOB NOT NULL
@@ -98,6 +85,7 @@ enum Schema {
             id INTEGER PRIMARY KEY AUTOINCREMENT,
             identity BLOB NOT NULL UNIQUE,
             class BLOB NOT NULL,
+            state INTEGER NOT NULL,
             primary_key BLOB NOT NULL UNIQUE,
             version INTEGER NOT NULL,
             created INTEGER NOT NULL,
@@ -107,9 +95,13 @@ enum Schema {
             attributes_tag BLOB NOT NULL,
             secret_iv BLOB,
             secret_ciphertext BLOB,
-            secret_tag BLOB
+            secret_tag BLOB,
+            public_object BLOB,
+            public_name TEXT
         );
         CREATE INDEX item_class ON item (class);
+        CREATE INDEX item_state ON item (state) WHERE state != 0;
+        CREATE INDEX item_public_object ON item (public_object) WHERE public_object IS NOT NULL;
 
         CREATE TABLE recipient (
             item INTEGER NOT NULL REFERENCES item (id) ON DELETE CASCADE,
@@ -125,12 +117,9 @@ enum Schema {
         ) WITHOUT ROWID;
         CREATE INDEX term_item ON term (item);
 
-        CREATE TABLE intent (
-            id INTEGER PRIMARY KEY AUTOINCREMENT,
-            identity BLOB NOT NULL,
-            plan_iv BLOB NOT NULL,
-            plan_ciphertext BLOB NOT NULL,
-            plan_tag BLOB NOT NULL
+        CREATE TABLE row_tree (
+            number INTEGER PRIMARY KEY,
+            node BLOB NOT NULL
         );
 
         CREATE TABLE token_object (

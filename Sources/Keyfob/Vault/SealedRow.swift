@@ -8,6 +8,8 @@ struct SealedRow: Sendable {
     var identity: Data
     /// Keyed digest of the item's class.
     var classDigest: Data
+    /// Whether the row is an item, or an object on the token that a change is making or destroying.
+    var state = RowState.live
     /// Keyed digest of the primary key; unique in the vault.
     var primaryKey: Data
     /// Counts the versions of the row, from 1; part of the additional data of both ciphertexts.
@@ -24,6 +26,8 @@ struct SealedRow: Sendable {
     var recipients: [Recipient] = []
     /// Keyed digests of the indexed attributes. Written, never read back.
     var terms: Set<Data> = []
+    /// The name of an object that the token shows without a login; `nil` for all other rows.
+    var publicName: PublicName?
     /// What the vault's record of its rows says of this one, for a row that was read.
     var standing = Standing.unknown(KeychainError(.failed, "a row was read without the vault's record of its rows."))
 

@@ -26,9 +26,8 @@ public struct VaultFinding: Hashable, Sendable, CustomStringConvertible {
         public static let recordDamaged = Self(rawValue: "record.damaged")
         /// Part of an item is there without the item.
         public static let itemIncomplete = Self(rawValue: "item.incomplete")
-        /// The plan of a change to the token that was interrupted fails its integrity check: what the change has left
-        /// there cannot be told, and nothing there can be changed.
-        public static let intentDamaged = Self(rawValue: "intent.damaged")
+        /// An interrupted change has left an object on the token that no list shows.
+        public static let objectUnlisted = Self(rawValue: "object.unlisted")
         /// The vault's file is damaged.
         public static let fileDamaged = Self(rawValue: "file.damaged")
         /// The token has lost a key without which passwords do not open.
@@ -48,7 +47,7 @@ public struct VaultFinding: Hashable, Sendable, CustomStringConvertible {
         }
 
         /// Whether ``Keychain/removeDamagedItems()`` does away with it.
-        public var canBeRemoved: Bool { [.itemDamaged, .intentDamaged].contains(self) }
+        public var canBeRemoved: Bool { self == .itemDamaged }
     }
 
     /// What kind of finding it is.

@@ -9,7 +9,7 @@ struct KeychainCheck: ParsableCommand {
         examples: Examples(
             "keyfob keychain check --secrets",
             "keyfob keychain check site --accept",
-            "keyfob keychain check site --remove-damaged"),
+            "keyfob keychain check site --remove-damaged --repair"),
         discussion:
             """
             Reads every item, and no secret; with --secrets also opens each, which takes a token operation, and shows \
@@ -20,10 +20,11 @@ struct KeychainCheck: ParsableCommand {
             then pass for new ones; what is damaged itself stays so. Keys and certificates that another program has \
             removed from the token are forgotten.
 
-            With --remove-damaged the items go that fail their integrity check, which nobody can read any more: \
-            passwords for good, and what is noted of certificates and keys, which themselves stay on the token. The \
-            plans go, too, of changes to the token that were interrupted and that nobody can undo any more: objects of \
-            such a change may be left there.
+            With --remove-damaged the items that fail their integrity check are removed, since they cannot be read any \
+            more: passwords for good, and what is noted of certificates and keys, which themselves stay on the token.
+
+            With --repair the keys and certificates are destroyed that an interrupted command has left on the token and \
+            that no list shows. Without it the same command, given again, uses them.
             """)
 
     @Argument(help: "The keychain.", completion: NameCompletion.keychains)
@@ -35,8 +36,11 @@ struct KeychainCheck: ParsableCommand {
     @Flag(help: "Take the items that are there for the ones that were written last, and forget what the token lost.")
     var accept = false
 
-    @Flag(help: "Remove the items, and the plans of interrupted changes, that fail their integrity check.")
+    @Flag(help: "Remove the items that fail their integrity check.")
     var removeDamaged = false
+
+    @Flag(help: "Destroy the keys and certificates that interrupted commands have left on the token.")
+    var repair = false
 
     @OptionGroup(title: "Global options")
     var global: GlobalOptions
@@ -57,18 +61,25 @@ struct KeychainCheck: ParsableCommand {
         }
         let damaged = findings.filter(\.code.canBeRemoved)
         if removeDamaged, !damaged.isEmpty {
-            if damaged.contains(where: { $0.code == .itemDamaged }) { try requireRecord(keychain, findings) }
-            let what = "\(Self.counted(damaged)) from keychain \"\(keychain.name)\""
+            try requireRecord(keychain, findings)
+            let what = "\(Phrases.counted(damaged.count, "damaged item")) from keychain \"\(keychain.name)\""
             let loss = "What is lost: \(Self.loss(damaged))."
             if global.dryRun { lines.append("Would remove \(what). \(loss)") }
             if try isWanted("Remove \(what)? This cannot be undone. \(loss)", damaged) {
                 removed = try keychain.removeDamagedItems()
                 isChanged = true
                 lines.append("Removed \(what). \(loss)")
-                if removed.contains(where: { $0.code == .intentDamaged }) {
-                    let command = HintedCommands.naming(keychain.name, in: "keyfob token show --objects")
-                    lines.append("    What is on the token: \(command)")
-                }
+                findings = try keychain.vaultFindings()
+            }
+        }
+        let unlisted = findings.filter { $0.code == .objectUnlisted }
+        if repair, !unlisted.isEmpty {
+            let what = "\(Phrases.counted(unlisted.count, "unlisted object")) on token \"\(keychain.tokenLabel)\""
+            if global.dryRun { lines.append("Would destroy \(what).") }
+            if try isWanted("Destroy \(what)? This cannot be undone.", unlisted) {
+                removed += try keychain.removeUnlistedObjects()
+                isChanged = true
+                lines.append("Destroyed \(what).")
                 findings = try keychain.vaultFindings()
             }
         }
@@ -82,7 +93,7 @@ struct KeychainCheck: ParsableCommand {
         guard findings.isEmpty else { throw ExitCode(ExitStatus.damaged.rawValue) }
     }
 
-    /// Asks for confirmation, because neither operation can be undone.
+    /// Asks for confirmation, because no operation can be undone.
     private func isWanted(_ question: String, _ findings: [VaultFinding]) throws -> Bool {
         guard !global.dryRun else { return false }
         return try global.yes || global.terminal.confirm(question, about: findings.map(\.description))
@@ -100,19 +111,11 @@ struct KeychainCheck: ParsableCommand {
             details: ["keychain": keychain.name])
     }
 
-    /// The numbers of damaged items and plans, in words.
-    private static func counted(_ damaged: [VaultFinding]) -> String {
-        let items = damaged.count { $0.code == .itemDamaged }
-        let counts = [(items, "damaged item"), (damaged.count - items, "damaged plan")]
-        return counts.filter { $0.0 > 0 }.map { Phrases.counted($0.0, $0.1) }.joined(separator: " and ")
-    }
-
-    /// Describes what is lost with damaged items and plans, as far as their rows show.
+    /// Describes what is lost with damaged items, as far as their rows show.
     private static func loss(_ damaged: [VaultFinding]) -> String {
-        let plans = damaged.count { $0.code == .intentDamaged }
         let notes = damaged.count { $0.itemClass?.livesOnToken == true }
         let passwords = damaged.count { $0.itemClass?.livesOnToken == false }
-        let others = damaged.count - plans - notes - passwords
+        let others = damaged.count - notes - passwords
         var parts: [String] = []
         if passwords > 0 { parts.append(Phrases.counted(passwords, "password")) }
         if notes > 0 {
@@ -122,10 +125,6 @@ struct KeychainCheck: ParsableCommand {
             )
         }
         if others > 0 { parts.append("\(Phrases.counted(others, "item")) of which not even the kind can be told") }
-        if plans > 0 {
-            parts.append(
-                "how to undo \(Phrases.counted(plans, "interrupted change")) (objects of it may be left on the token)")
-        }
         return parts.joined(separator: "; ")
     }
 
@@ -147,7 +146,9 @@ struct KeychainCheck: ParsableCommand {
         }
         let command = "keyfob keychain check \(ShellWord.quoted(keychain.name))"
         // A backup of the vault does not restore objects of the token.
-        let onToken: [VaultFinding.Code] = [.wrappingKeyAbsent, .wrappingKeyDamaged, .objectAbsent, .objectUnreadable]
+        let onToken: [VaultFinding.Code] = [
+            .wrappingKeyAbsent, .wrappingKeyDamaged, .objectAbsent, .objectUnreadable, .objectUnlisted,
+        ]
         if findings.contains(where: { !onToken.contains($0.code) }) {
             lines.append("    " + KeychainError.restoring(vault: keychain.configuration.vault))
         }
@@ -156,6 +157,9 @@ struct KeychainCheck: ParsableCommand {
         }
         if findings.contains(where: \.code.canBeRemoved) {
             lines.append("    Or remove what is damaged, for good: \(command) --remove-damaged")
+        }
+        if findings.contains(where: { $0.code == .objectUnlisted }) {
+            lines.append("    Destroy what interrupted commands have left: \(command) --repair")
         }
         let document = Document([
             "keychain": .string(keychain.name), "ok": .boolean(findings.isEmpty),

@@ -92,7 +92,7 @@ import Testing
         let authority = try TestAuthority()
         let first = try keychain.createIdentity("web", .server("web"), issuer: SelfIssuer()).identity
         try give(first, [.accessGroup: "web"], in: keychain)
-        let label = IdentityVersion.label("web", Date(), taken: [])
+        let label = IdentityVersion.label("web", Date()) { _ in false }
         let key = try keychain.generateKey(.p256, label: label)
         let request = try keychain.certificationRequest(
             for: key, subject: DistinguishedName(commonName: "web"),
@@ -103,7 +103,7 @@ import Testing
         #expect(try groups(keychain, criteria(.certificate, [:])) == ["web", "web", "web"])
         #expect(try groups(keychain, privateKey(#require(key.publicKeyHash))) == ["web"])
         // What somebody has said of the key that was made before stays, and the group is added.
-        let other = try keychain.generateKey(.p256, label: IdentityVersion.label("web", Date(), taken: [label]))
+        let other = try keychain.generateKey(.p256, label: IdentityVersion.label("web", Date()) { $0 == label })
         let hash = try #require(other.publicKeyHash)
         _ = try keychain.update(privateKey(hash), [.accessGroup: "mine", .accessible: "ck"])
         _ = try keychain.installIdentity(

@@ -20,7 +20,6 @@ import Testing
         }
 
         var identity: Data { store.identity }
-        var format: Int { get throws { try store.format } }
         func integrityFindings(
             _ tree: RowTreeKey?, damage: (SealedRow) throws -> VaultFinding?
         ) throws -> [VaultFinding] { try store.integrityFindings(tree, damage: damage) }

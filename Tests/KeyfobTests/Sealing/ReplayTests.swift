@@ -137,8 +137,9 @@ import Testing
         // Under the id of a row that is recorded.
         try copy.splice(into: test, """
             DELETE FROM item WHERE id = \(second);
-            INSERT INTO item SELECT \(second), identity, class, primary_key, version, created, modified, attributes_iv,
-                attributes_ciphertext, attributes_tag, secret_iv, secret_ciphertext, secret_tag FROM old.item WHERE id = \(first);
+            INSERT INTO item SELECT \(second), identity, class, state, primary_key, version, created, modified, attributes_iv,
+                attributes_ciphertext, attributes_tag, secret_iv, secret_ciphertext, secret_tag, public_object, public_name
+                FROM old.item WHERE id = \(first);
             INSERT OR IGNORE INTO recipient SELECT \(second), wrapping_key, encrypted_key FROM old.recipient WHERE item = \(first);
             INSERT OR IGNORE INTO term SELECT digest, \(second) FROM old.term WHERE item = \(first);
             """)
@@ -182,7 +183,8 @@ import Testing
         let second = try id(test, 1)
         try copy.splice(into: test, """
             UPDATE item SET (secret_iv, secret_ciphertext, secret_tag) =
-                (SELECT secret_iv, secret_ciphertext, secret_tag FROM old.item WHERE id = \(second)) WHERE id = \(second)
+                (SELECT secret_iv, secret_ciphertext, secret_tag, public_object, public_name
+                FROM old.item WHERE id = \(second)) WHERE id = \(second)
             """)
         #expect(code { _ = try secret(test.keychain, "two") } == .vaultDamaged)
     }

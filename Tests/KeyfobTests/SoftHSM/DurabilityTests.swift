@@ -142,7 +142,7 @@ struct DurabilityTests {
         #expect(try strace.failures() > 0)
         let healed = try test.reopen()
         try healed.unlock()
-        #expect(try healed.store.read { try $0.intents().isEmpty })
+        #expect(try healed.store.read { try $0.unfinishedRows().isEmpty })
         return healed
     }
 

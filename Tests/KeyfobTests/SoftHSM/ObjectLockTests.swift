@@ -126,13 +126,13 @@ import Testing
         let patient = try keychain.writer(keychain.keys())
         // One that has waited for the vault for as long as he may.
         let writer = TokenWriter(
-            store: patient.store, token: patient.token, lock: patient.lock, vault: patient.vault,
-            keychain: patient.keychain, index: patient.index, keys: patient.keys, deadline: .after(.zero))
+            store: patient.store, token: patient.token, lock: patient.lock, index: patient.index,
+            keys: patient.keys, deadline: .after(.zero), logger: patient.logger)
         try whileHeld(.reading, test) {
             let clock = ContinuousClock()
             let begin = clock.now
             do {
-                try writer.recover()
+                try writer.discardPending()
                 Issue.record("somebody wrote beside a reader")
             } catch let error as KeychainError {
                 #expect(error.message == "token \"\(keychain.name)\" is in use by another process.")
@@ -140,7 +140,7 @@ import Testing
             }
             #expect(begin.duration(to: clock.now) < .seconds(60))
         }
-        try writer.recover()
+        try writer.discardPending()
     }
 
     @Test func `a child that is forked by who makes objects is not taken for him`() async {

@@ -16,7 +16,7 @@ import Testing
     /// What must hold after every kill: everything is whole, nothing is left to do.
     private func checkWhole(_ keychain: Keychain) throws -> [TokenObject] {
         try keychain.unlock()
-        #expect(try keychain.store.read { try $0.intents().count } == 0)
+        #expect(try keychain.store.read { try $0.unfinishedRows().isEmpty } == true)
         let listing = try keychain.token.readObjects()
         let (objects, debris) = (listing.objects, listing.debris)
         #expect(debris == 0)

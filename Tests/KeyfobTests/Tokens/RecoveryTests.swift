@@ -9,9 +9,11 @@ import Testing
 
 @testable import Keyfob
 
-/// What undoing a change may touch, and what it may not.
+/// What the undo of a failed change and the recovery after a kill may touch.
 @Suite struct RecoveryTests {
-    private func intents(_ keychain: Keychain) throws -> Int { try keychain.store.read { try $0.intents().count } }
+    private func unfinished(_ keychain: Keychain) throws -> Int {
+        try keychain.store.read { try $0.unfinishedRows().count }
+    }
 
     /// A new keychain on a token that is reached through a module which can be told to fail.
     private static func create(
@@ -44,7 +46,7 @@ import Testing
         try test.tool(["--delete-object", "--type", "pubkey", "--id", first.publicKey.identifier.hexadecimal])
         // Same issuer and serial number: the row is refused when the objects are there already.
         #expect(code { _ = try keychain.importIdentity(key: key, certificate: certificate(20)) } == .duplicateItem)
-        #expect(try intents(keychain) == 0)
+        #expect(try unfinished(keychain) == 0)
         #expect(try keychain.find(.certificates).map(\.der) == [first.der])
         let keys = try keychain.find(.keys)
         #expect(keys.count == 1 && keys.first?.label == "mine" && keys.first?.keyClass == .private)
@@ -53,83 +55,76 @@ import Testing
         #expect(try first.publicKey.verify(signer.sign(message, using: .ecdsa(.sha256)), of: message, using: .ecdsa(.sha256)))
     }
 
-    @Test func `a certificate that a kill has cut short while its name changed hands is made anew`() throws {
-        let test = try TestKeychain()
-        let keychain = test.keychain
-        let identity = try keychain.createIdentity("web", .server("web"), issuer: SelfIssuer()).identity
-        let object = try #require(identity.item.certificateObject)
-        let planned = TokenPlan.Object(object, newLabel: Data("web@2026-01-01".utf8), among: [object])
-        let plan = TokenPlan(kind: .install, objects: [planned])
-        let keys = try keychain.keys()
-        func leave() throws {
-            let intent = try keys.sealPlan(plan, identity: Data(count: 16), vault: keychain.store.identity)
-            _ = try keychain.store.write(keys.tree) { try $0.insert(intent) }
-        }
-        // Gone, as SoftHSM leaves it.
-        try leave()
-        try test.tool(["--delete-object", "--type", "cert", "--label", "web"])
-        let healed = try test.reopen()
-        try healed.unlock()
-        #expect(try healed.only(.identity(label: "web")).der == identity.der)
-        #expect(try intents(healed) == 0)
-
-        // Under its new label: who looks before it is settled sees the old one, and then it has that again.
-        try healed.token.withSession(.change) { session in
-            try session.setAttributes(
-                [.label("web@2026-01-01")], of: healed.token.verifiedHandle(of: object, in: session))
-        }
-        #expect(try healed.find(.identity(label: "web")).isEmpty)
-        try leave()
-        #expect(try healed.only(.identity(label: "web")).der == identity.der)
-        let again = try test.reopen()
-        try again.unlock()
-        #expect(try intents(again) == 0)
-        let listed = try test.tool(["--list-objects", "--type", "cert"]).stdout
-        #expect(listed.contains("label:      web\n"), "\(listed)")
-    }
-
     @Test func `a list of certificates is added whole or not at all`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         let items = try (0..<3).map { try CertificateItem(Certificate(der: TestCertificate("c\($0)").der)).item }
         #expect(code { _ = try keychain.addCertificates(items + [items[0]]) } == .duplicateItem)
-        #expect(try keychain.find(.certificates).isEmpty && intents(keychain) == 0)
+        #expect(try keychain.find(.certificates).isEmpty && unfinished(keychain) == 0)
         try keychain.add(CertificateItem(item: items[1]))
         #expect(code { _ = try keychain.addCertificates(items) } == .duplicateItem)
         #expect(try keychain.find(.certificates).map(\.label) == ["c1"])
         #expect(try keychain.store.read { try $0.rowCount() } == 1)
     }
 
-    @Test func `an object that cannot be changed is an error once, and no obstacle afterwards`() throws {
+    @Test func `an object that cannot be modified on the token gets another name`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
-        let key = try keychain.generateKey(.aes(bits: 128), label: "free")
         try keychain.token.withSession(.create) { session in
             _ = try session.create([
                 .objectClass(.secretKey), .keyType(.aes), .token(true), .isPrivate(true), .label("fixed"), .id([9]),
                 .bool(.modifiable, false), .secret(.value, SecretBytes([UInt8](repeating: 1, count: 16))),
             ])
         }
-        #expect(code { try keychain.update(Query<KeyItem>(), [.label: "renamed"]) } != nil)
-        #expect(try intents(keychain) == 0)
-        #expect(try keychain.find(.keys).compactMap(\.label).sorted() == ["fixed", "free"])
-        try keychain.update(Criteria(#require(key.reference)), [.label: "renamed"])
-        #expect(try keychain.find(.keys).compactMap(\.label).sorted() == ["fixed", "renamed"])
+        try keychain.update(.key(label: "fixed"), [.label: "renamed"])
+        #expect(try keychain.find(.keys).compactMap(\.label) == ["renamed"])
+        #expect(try keychain.token.readObjects().objects.contains { $0.label == .string("fixed") })
     }
 
-    @Test func `the undo of an import spares keys of which it cannot tell its own`() throws {
+    @Test func `the recovery destroys no object that a killed change was making`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
-        for _ in 0..<2 {
-            try test.tool(["--keypairgen", "--key-type", "EC:prime256v1", "--id", "0c", "--label", "twin"])
-        }
-        let planned = TokenPlan.Object(objectClass: ObjectClass.privateKey.rawValue, ids: [Data([0x0C])])
-        try leave(TokenPlan(kind: .create, objects: [planned]), keychain)
-        let healed = try test.reopen()
-        try healed.unlock()
-        #expect(try intents(healed) == 0)
-        let left = try healed.token.readObjects().objects.filter { $0.id == Data([0x0C]) && $0.objectClass == .privateKey }
+        try test.tool(["--keypairgen", "--key-type", "EC:prime256v1", "--id", "0c", "--label", "left"])
+        let left = try keychain.token.readObjects().objects.filter { $0.id == Data([0x0C]) }
         #expect(left.count == 2)
+        try leave(left.map { UnfinishedObject(awaitingCertificate: $0, name: "left") }, in: keychain)
+        let other = try test.reopen()
+        _ = try other.generateKey(.aes(bits: 128), label: "next")
+        #expect(try other.find(.keys).compactMap(\.label) == ["next"])
+        #expect(try other.token.readObjects().objects.count { $0.id == Data([0x0C]) } == 2)
+        #expect(try other.vaultFindings().map(\.code) == [.objectUnlisted, .objectUnlisted])
+        #expect(try other.removeUnlistedObjects().count == 2)
+        #expect(try other.token.readObjects().objects.allSatisfy { $0.id != Data([0x0C]) })
+        #expect(try other.vaultFindings().isEmpty)
+        #expect(try unfinished(other) == 0)
+    }
+
+    @Test func `an import adopts the objects that a killed import has left`() throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        let key = try PrivateKey.generate(.ec(.p256))
+        let pair = try NewObject.pair(key, label: Array("mine".utf8), subject: nil, isExtractable: false)
+        let objects = try keychain.token.withSession(.create) { session in
+            try [pair.privateKey, pair.publicKey].map { try keychain.create($0, in: session) }
+        }
+        try leave([pair.privateKey, pair.publicKey].map { UnfinishedObject(making: $0) }, in: keychain)
+        let other = try test.reopen()
+        #expect(try other.find(.keys).isEmpty)
+        _ = try other.importKey(key, label: "mine")
+        #expect(Set(try other.find(.keys).compactMap(\.label)) == ["mine"])
+        #expect(try other.token.readObjects().objects.count { $0.id == objects[0].id } == 2)
+        #expect(try unfinished(other) == 0)
+        #expect(try other.vaultFindings().isEmpty)
+    }
+
+    @Test func `a row of an object that was never made is forgotten`() throws {
+        let test = try TestKeychain()
+        let certificate = try Certificate(der: TestCertificate("never").der)
+        try leave([UnfinishedObject(making: NewObject(certificate: certificate, label: nil))], in: test.keychain)
+        let other = try test.reopen()
+        #expect(try other.vaultFindings().isEmpty)
+        _ = try other.generateKey(.aes(bits: 128), label: "next")
+        #expect(try unfinished(other) == 0)
     }
 
     @Test func `a token that refuses to destroy an object is no obstacle to anything else`() throws {
@@ -148,7 +143,7 @@ import Testing
             #expect(try keychain.secret(of: item) == SecretBytes(utf8: "secret"))
             try keychain.update(.genericPassword(service: "a"), [.comment: "changed"])
         }
-        #expect(try intents(keychain) == 0)
+        #expect(try unfinished(keychain) == 0)
     }
 
     @Test func `what fails for a moment while a key is made is done, and what goes on failing leaves nothing`() throws {
@@ -168,7 +163,7 @@ import Testing
         #expect(code { _ = try keychain.generateKey(.p256, label: "mute") } == .tokenDisobeyed)
         try module.say("")
         #expect(Set(try keychain.find(.keys).compactMap(\.label)) == ["key"])
-        #expect(try intents(keychain) == 0)
+        #expect(try unfinished(keychain) == 0)
     }
 
     @Test func `an object that SoftHSM overlooks for a moment is found, and one that is gone is told to be`() throws {
@@ -218,108 +213,28 @@ import Testing
         #expect(tries(.deviceMemory, failing: 1) == 1)
     }
 
-    /// Leaves a plan behind as a killed process does.
-    private func leave(_ plan: TokenPlan, _ keychain: Keychain) throws {
+    /// Leaves rows behind as a killed process does.
+    private func leave(_ objects: [UnfinishedObject], in keychain: Keychain) throws {
         let keys = try keychain.keys()
-        let intent = try keys.sealPlan(
-            plan, identity: RandomBytes.secret(count: 16).copyData(), vault: keychain.store.identity)
-        _ = try keychain.store.write(keys.tree) { try $0.insert(intent) }
-    }
-
-    @Test func `an interrupted renaming is taken back, but not over a name that was given since`() throws {
-        let test = try TestKeychain()
-        let keychain = test.keychain
-        let objects = try ["one", "two"].map { try #require(keychain.generateKey(.aes(bits: 256), label: $0).item.object) }
-        try leave(
-            TokenPlan(kind: .relabel, objects: objects.map { TokenPlan.Object($0, newLabel: Data("new".utf8), among: objects) }), keychain)
-        try keychain.token.withSession(.change) { session in
-            for (object, label) in zip(objects, ["new", "somebody else's"]) {
-                try session.setAttributes([.label(label)], of: keychain.token.verifiedHandle(of: object, in: session))
-            }
+        try keychain.store.write(keys.tree) { writer in
+            for object in objects { _ = try writer.insert(object.row(keys)) }
         }
-        #expect(try Set(test.reopen().find(.keys).compactMap(\.label)) == ["one", "somebody else's"])
-        #expect(try intents(keychain) == 0)
     }
 
-    @Test func `an interrupted removal is finished, rows and all, and spares everything else`() throws {
+    @Test func `an interrupted removal is finished with its rows, and spares everything else`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
-        let doomed = try keychain.generateKey(.p256, label: "doomed")
+        let removed = try keychain.generateKey(.p256, label: "removed")
         _ = try keychain.generateKey(.p256, label: "spared")
-        let objects = try keychain.token.readObjects().objects.filter { $0.id == doomed.item.object?.id }
+        let objects = try keychain.token.readObjects().objects.filter { $0.id == removed.item.object?.id }
         #expect(objects.count == 2)
-        try leave(
-            TokenPlan(
-                kind: .destroy, objects: objects.map { TokenPlan.Object($0) },
-                rows: [#require(doomed.reference).identity]),
-            keychain)
+        let row = try #require(removed.reference).identity
+        try leave(objects.map { UnfinishedObject(removing: $0, rows: [row], name: nil) }, in: keychain)
         let other = try test.reopen()
         #expect(try other.find(.keys).compactMap(\.label) == ["spared", "spared"])
-        #expect(try other.store.read { try ($0.intents().count, $0.rowCount()) } == (0, 1))
+        #expect(try unfinished(other) == 0)
+        #expect(try other.store.read { try $0.rowCount() } == 1)
         #expect(try test.tool(["-O"]).stdout.contains("keyfob-wrap-1"))
-    }
-
-    @Test(arguments: [TokenPlan.Kind.create, .destroy])
-    func `what another keychain on the token has taken over since is spared`(kind: TokenPlan.Kind) throws {
-        let directory = try TemporaryDirectory()
-        let token = try TestToken.make(label: "shared")
-        let module = try FaultyModule(in: directory)
-        let first = try Self.create(on: token, by: module, in: directory)
-        let source = PINSource.file(directory.file("pin"))
-        let second = try Keychains(first.directories).create(
-            "second", on: .existing(token.uri, .path(module.path), pin: token.pin, pinSource: source)).keychain
-        try second.add(GenericPassword(service: "a"), secret: SecretBytes(utf8: "secret"))
-        for label in ["taken", "own"] { _ = try first.generateKey(.p256, label: label) }
-        try second.update(.key(label: "taken").keyClass(.private), [.applicationTag: "second's"])
-        for label in ["taken", "own"] {
-            let objects = try first.token.readObjects().objects.filter { $0.label?.text == label }
-            #expect(objects.count == 2)
-            try leave(TokenPlan(kind: kind, objects: objects.map { TokenPlan.Object($0) }), first)
-        }
-        let healed = try Keychains(first.directories).open(token.label)
-        try healed.unlock()
-        #expect(try intents(healed) == 0)
-        let left = try healed.token.readObjects().objects.filter { $0.objectClass != .secretKey }
-        #expect(left.compactMap { $0.label?.text } == ["taken", "taken"])
-        let key = try second.only(.key(label: "taken").keyClass(.private))
-        #expect(try !second.tokenKey(for: key).sign([1], using: .ecdsa(.sha256)).isEmpty)
-    }
-
-    @Test func `what somebody has renamed since its removal began is spared on a token of others`() throws {
-        let directory = try TemporaryDirectory()
-        let token = try TestToken.make(label: "renamed")
-        let module = try FaultyModule(in: directory)
-        let keychain = try Self.create(on: token, by: module, in: directory)
-        let objects = try ["one", "two"].map {
-            try #require(keychain.generateKey(.aes(bits: 256), label: $0).item.object)
-        }
-        for object in objects { try leave(TokenPlan(kind: .destroy, objects: [TokenPlan.Object(object)]), keychain) }
-        try keychain.token.withSession(.change) { session in
-            try session.setAttributes(
-                [.label("somebody else's")], of: keychain.token.verifiedHandle(of: objects[0], in: session))
-        }
-        let healed = try Keychains(keychain.directories).open(token.label)
-        try healed.unlock()
-        #expect(try healed.find(.keys).compactMap(\.label) == ["somebody else's"])
-        #expect(try intents(healed) == 0)
-    }
-
-    @Test func `keychains on one token wait for each other, and are told for which token`() throws {
-        let directory = try TemporaryDirectory()
-        let token = try TestToken.make(label: "waiting")
-        let module = try FaultyModule(in: directory)
-        let keychain = try Self.create(on: token, by: module, in: directory)
-        let shared = SharedToken(of: keychain)
-        var options = Keychain.Options()
-        options.timeout = .seconds(3)
-        let other = try Keychains(keychain.directories).open(token.label, options: options)
-        try other.unlock()
-        // As another keychain of the same token does.
-        try shared.withLock(until: .never) {
-            let error = #expect(throws: KeychainError.self) { _ = try other.generateKey(.p256, label: "key") }
-            #expect(error?.code == .vaultBusy && error?.message.contains(token.label) == true, "\(error as Any)")
-        }
-        _ = try keychain.generateKey(.p256, label: "key")
     }
 
     @Test func `a token that does not obey is an error, and its object is gone`() throws {
@@ -354,23 +269,26 @@ import Testing
         #expect(error?.code == .tokenDisobeyed, "\(error as Any)")
         #expect(error?.hint?.contains("could not be removed at once. If it is still there") == true, "\(error as Any)")
         #expect((error?.cause as? PKCS11Error)?.function == .destroyObject)
-        #expect(try count() == 1 && intents(keychain) == 1)
+        #expect(try count() == 1)
+        #expect(try keychain.vaultFindings().contains { $0.code == .objectUnlisted })
         try module.say("")
-        _ = try keychain.generateKey(.p256, label: "other")
-        #expect(try count() == 0 && intents(keychain) == 0)
+        #expect(try !keychain.removeUnlistedObjects().isEmpty)
+        #expect(try count() == 0)
+        #expect(try unfinished(keychain) == 0)
 
         // What is let go at the second try is told of in the same words.
         try module.say("lax cling=1")
         let second = #expect(throws: KeychainError.self) { _ = try keychain.generateKey(kind, label: "weak") }
         #expect(second?.code == .tokenDisobeyed && second?.hint == error?.hint, "\(second as Any)")
-        #expect(try count() == 0 && intents(keychain) == 0)
+        #expect(try count() == 0 && unfinished(keychain) == 0)
 
-        // What is never let go stands in nobody's way, and is shown.
+        // An object that is never let go stops no other change. No list shows it.
         try module.say("lax keep=0")
         #expect(code { _ = try keychain.generateKey(kind, label: "weak") } == .tokenDisobeyed)
         try module.say("keep=0")
         _ = try keychain.generateKey(.p256, label: "another")
-        #expect(try count() == 1 && intents(keychain) == 0)
-        #expect(try keychain.find(.keys).contains { $0.label == "weak" })
+        #expect(try count() == 1)
+        #expect(try !keychain.find(.keys).contains { $0.label == "weak" })
+        #expect(try keychain.vaultFindings().contains { $0.code == .objectUnlisted })
     }
 }

@@ -1,8 +1,10 @@
 import Foundation
 import PKCS11
 
-/// A removal of items that have objects on the token. Which of the objects go is found out under the lock.
-struct TokenRemoval {
+/// A removal of items that have objects on the token.
+///
+/// Which objects go is decided under the lock: the objects of which no item is left.
+struct ItemRemoval {
     private let items: [Item]
     private let criteria: Criteria
     private let keychain: Keychain
@@ -11,12 +13,10 @@ struct TokenRemoval {
     private let identities: Set<Data>
     /// The objects behind the items.
     private var targets: [TokenObject] = []
-    /// The objects that go.
-    private var doomed: [TokenObject] = []
-    /// The rows that go.
-    private var doomedRows: [SealedRow] = []
-    /// The objects that stay, for other rows speak of them.
-    private(set) var left: [TokenObject] = []
+    /// The objects that are destroyed.
+    private var removedObjects: [TokenObject] = []
+    /// The rows that are deleted.
+    private var removedRows: [SealedRow] = []
     /// Whether nothing was destroyed so far.
     private(set) var isUntouched = true
 
@@ -29,38 +29,47 @@ struct TokenRemoval {
         identities = Set(items.flatMap { [$0.reference?.identity, $0.keyReference?.identity].compactMap { $0 } })
     }
 
-    /// Says what goes of the token; `nil` where only rows do.
+    /// Decides which objects are destroyed; none where only rows are deleted.
     ///
-    /// - Throws: `KeychainError`; `itemNotFound` for objects that are gone.
-    mutating func plan(_ objects: [TokenObject]) throws -> TokenPlan? {
-        // What another program has removed or replaced since it was found is not there to be removed.
+    /// - Throws: `KeychainError`; `itemNotFound` for objects that are gone, or have another name by now.
+    mutating func prepare(_ objects: [TokenObject]) throws -> [UnfinishedObject] {
+        // An object that another program has removed or replaced since it was found is not there to be removed.
         targets = try targets(among: objects).filter { one in objects.contains { $0.isSame(as: one) } }
-        // Under the name that was asked for there may be another one now.
-        let isRenamed = criteria.attributes[.label] != nil
-            && targets.contains { one in !objects.contains { $0.isSame(as: one) && $0.label == one.label } }
-        guard !targets.isEmpty, !isRenamed else {
+        guard try !targets.isEmpty && !isRenamed() else {
             throw KeychainError(.itemNotFound, "the object was removed or replaced by another program meanwhile.")
         }
         for object in targets {
             let rows = try keychain.rows(object, keys)
             let leaving = rows.filter { identities.contains($0.identity) }
             // Two copies of an object have the same rows.
-            doomedRows += leaving.filter { row in !doomedRows.contains { $0.identity == row.identity } }
-            if leaving.count == rows.count { doomed.append(object) } else { left.append(object) }
+            removedRows += leaving.filter { row in !removedRows.contains { $0.identity == row.identity } }
+            if leaving.count == rows.count { removedObjects.append(object) }
         }
-        doomed = copies(of: doomed, among: objects)
-        doomed = try withoutNeededHalves(objects)
-        doomed += try Keychain.publicHalves(of: doomed, objects).filter { try keychain.rows($0, keys).isEmpty }
-        guard !doomed.isEmpty else { return nil }
-        return TokenPlan(
-            kind: .destroy, objects: doomed.map { TokenPlan.Object($0) }, rows: doomedRows.map(\.identity))
+        removedObjects = copies(of: removedObjects, among: objects)
+        removedObjects = try withoutNeededHalves(objects)
+        removedObjects += try Keychain.publicHalves(of: removedObjects, objects)
+            .filter { try keychain.rows($0, keys).isEmpty }
+        let rows = removedRows.map(\.identity)
+        return removedObjects.map { UnfinishedObject(removing: $0, rows: rows, name: nil) }
+    }
+
+    /// Whether an item that was found by its name has another name by now.
+    private func isRenamed() throws -> Bool {
+        guard criteria.attributes[.label] != nil else { return false }
+        return try items.contains { item in
+            let object = item.certificateObject ?? item.object
+            guard let object, let identity = item.reference?.identity else { return false }
+            let rows = try keychain.store.read(keys.tree) { try keychain.openRows(object, keys, $0) }
+            guard let row = rows.first(where: { $0.row.identity == identity }) else { return false }
+            return row.attributes[.label]?.labelBytes != item.attributes[.label]?.labelBytes
+        }
     }
 
     /// Destroys the objects.
     mutating func perform(in session: borrowing Session) throws -> TokenWriter.Outcome {
-        // All handles first: what was told to have failed must not be carried out later.
+        // All handles first, so that an object that is missing stops the removal before anything is destroyed.
         var handles: [ObjectHandle] = []
-        for object in doomed {
+        for object in removedObjects {
             for handle in try keychain.token.handles(ofAll: object, in: session) where !handles.contains(handle) {
                 handles.append(handle)
             }
@@ -69,13 +78,13 @@ struct TokenRemoval {
             try session.destroy(handle)
             isUntouched = false
         }
-        return TokenWriter.Outcome(removed: doomed)
+        return TokenWriter.Outcome(removed: removedObjects)
     }
 
     /// Removes the rows, or makes tombstones of them where Keychain Services ask for it.
     func commit(to writer: any StoreWriter) throws {
-        for row in doomedRows {
-            // Of an identity each half has a row of its own.
+        for row in removedRows {
+            // Each half of an identity has a row of its own.
             if criteria.services?.leavesTombstones == true, let item = try recordedItem(row) {
                 try writer.update(keychain.tombstone(of: row, item, keys))
             } else {
@@ -84,8 +93,9 @@ struct TokenRemoval {
         }
     }
 
-    /// What is on the token of some objects, each as often as it is there. One that another program has given another
-    /// label meanwhile goes under that.
+    /// The objects as they are on the token, each as often as it is there.
+    ///
+    /// An object that another program has given another label meanwhile counts as the same object.
     private func copies(of targets: [TokenObject], among objects: [TokenObject]) -> [TokenObject] {
         let isKept = Set(targets.filter { one in objects.contains { $0.isCopy(of: one) } })
         return objects.compactMap { object in
@@ -99,8 +109,8 @@ struct TokenRemoval {
 
     /// The objects that go, without public keys whose private half stays.
     private func withoutNeededHalves(_ objects: [TokenObject]) throws -> [TokenObject] {
-        let staying = objects.filter { $0.objectClass == .privateKey && !doomed.contains($0) }
-        return try doomed.filter { half in
+        let staying = objects.filter { $0.objectClass == .privateKey && !removedObjects.contains($0) }
+        return try removedObjects.filter { half in
             guard half.objectClass == .publicKey else { return true }
             let isNeeded = staying.contains { $0.keyIdentifier == half.publicKeyHash }
             return try !isNeeded || criteria.services == nil && keychain.rows(half, keys).isEmpty
@@ -119,7 +129,7 @@ struct TokenRemoval {
 
     /// The objects behind the items: of an identity the certificate, and the key unless another certificate needs it.
     private func targets(among objects: [TokenObject]) throws -> [TokenObject] {
-        // Certificates of identities that stay, because they are other items too.
+        // Certificates of identities that stay, because they are items of other rows too.
         let remaining = try items.compactMap(\.certificateObject).filter { certificate in
             try keychain.rows(certificate, keys).contains { !identities.contains($0.identity) }
         }
