@@ -153,7 +153,7 @@ extension Keychain {
         var replaced = ReplacedVersions()
         var present: [TokenObject] = []
         let added = try token.retryingMomentaryFailures {
-            try writer(keys).perform(.create) { objects in
+            try writer(keys).perform(.create, listing: key) { objects in
                 let objects = try recognizing(objects)
                 present = objects
                 guard objects.contains(where: { $0.isSame(as: key) }) else {
@@ -174,8 +174,8 @@ extension Keychain {
                 let leaf = NewObject(certificate: certificate, label: replaced.leafLabel)
                 missing = ([leaf] + authorities).filter { new in !objects.contains { new.isSame(as: $0) } }
                 return missing.map { UnfinishedObject(making: $0) }
-            } change: { session, _ in
-                TokenWriter.Outcome(added: try missing.map { try self.create($0, in: session) })
+            } change: { session, leftovers, _ in
+                TokenWriter.Outcome(added: try missing.map { try self.create($0, in: session, leftovers) })
             } commit: { writer, outcome in
                 if try writer.unfinishedObjects(keys).contains(where: { $0.state == .pending && $0.matches(key) }) {
                     _ = try record(Item(.key, [:]), key, writer, keys)

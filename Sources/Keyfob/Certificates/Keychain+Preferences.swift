@@ -80,7 +80,7 @@ extension Keychain {
                 throw KeychainError(.itemNotFound, "the certificate is not in keychain \"\(name)\".")
             }
             return []
-        } change: { _, _ in
+        } change: { _, _, _ in
             TokenWriter.Outcome()
         } commit: { writer, _ in
             for item in items {

@@ -131,7 +131,7 @@ extension Keychain {
         try writer(keys).perform(.change) { _ in
             items = try storedItems(of: certificate)
             return []
-        } change: { _, _ in
+        } change: { _, _, _ in
             TokenWriter.Outcome()
         } commit: { writer, _ in
             let told = items.first { $0.attributes[.trustedUsages] != nil } ?? items.first

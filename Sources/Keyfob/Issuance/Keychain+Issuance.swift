@@ -386,7 +386,7 @@ extension Keychain {
     /// Makes an item of a key that awaited its certificate.
     private func list(_ key: TokenKey) throws {
         let keys = try keys()
-        try writer(keys).perform(.change) { _ in [] } change: { _, _ in
+        try writer(keys).perform(.change) { _ in [] } change: { _, _, _ in
             TokenWriter.Outcome()
         } commit: { writer, _ in
             guard try writer.unfinishedObjects(keys).contains(where: { $0.matches(key.object) }) else { return }

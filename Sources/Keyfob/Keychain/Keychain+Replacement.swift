@@ -45,8 +45,8 @@ extension Keychain {
                 if !missing.contains(where: { $0.isSame(as: new) }) { missing.append(new) }
             }
             return missing.map { UnfinishedObject(making: $0) }
-        } change: { session, _ in
-            TokenWriter.Outcome(added: try missing.map { try self.create($0, in: session) })
+        } change: { session, leftovers, _ in
+            TokenWriter.Outcome(added: try missing.map { try self.create($0, in: session, leftovers) })
         } commit: { writer, outcome in
             let objects = present + TokenStore.completing(outcome.added)
             let versions = try parts.map { part in

@@ -37,10 +37,8 @@ extension Keychain {
         let keyItem = Item(.key, try Self.recordable(keyAttributes))
         var halves: [NewObject] = []
         let publicKey: PublicKey
-        var isExtractable = false
         switch key {
-        case .memory(let key, let mayLeave):
-            isExtractable = mayLeave
+        case .memory(let key, let isExtractable):
             publicKey = key.publicKey
             let pair = try NewObject.pair(
                 key, label: [UInt8](keyItem.attributes[.label]?.labelBytes ?? Data()),
@@ -59,13 +57,11 @@ extension Keychain {
             guard existing.key != nil || !halves.isEmpty else {
                 throw KeychainError(.itemNotFound, "the key is not on token \"\(token.label)\".")
             }
-            if let key = existing.key, try !isAdoptable(key, isExtractable: isExtractable, keys) {
-                try require(requirement, of: key, keyItem.attributes)
-            }
+            if let key = existing.key { try require(requirement, of: key, keyItem.attributes) }
             missing = (halves + [leaf]).filter { new in !objects.contains { new.isSame(as: $0) } }
             return missing.map { UnfinishedObject(making: $0) }
-        } change: { session, _ in
-            TokenWriter.Outcome(added: try missing.map { try self.create($0, in: session) })
+        } change: { session, leftovers, _ in
+            TokenWriter.Outcome(added: try missing.map { try self.create($0, in: session, leftovers) })
         } commit: { writer, outcome in
             let made = TokenStore.completing(outcome.added)
             let addedCertificate = try self.recordHalf(

@@ -63,11 +63,6 @@ extension Keychain {
         let added = try token.retryingMomentaryFailures {
             try writer(keys).perform(.create) { objects in
                 present = objects
-                for object in objects where object.objectClass == .privateKey
-                    && object.keyIdentifier == key.publicKey.identifier
-                {
-                    _ = try isAdoptable(object, isExtractable: isExtractable, keys)
-                }
                 // A caller that gives no name may get a second identity of the name.
                 replaced = try label == nil
                     ? ReplacedVersions(leafLabel: .string(name))
@@ -79,12 +74,12 @@ extension Keychain {
                 }
                 let pair = try pair(label: keyLabel)
                 let leaf = NewObject(certificate: certificate, label: replaced.leafLabel)
-                missing = ([pair.privateKey, pair.publicKey, leaf] + authorities.map(\.object)).filter { new in
+                missing = ([pair.publicKey, pair.privateKey, leaf] + authorities.map(\.object)).filter { new in
                     !objects.contains { new.isSame(as: $0) }
                 }
                 return missing.map { UnfinishedObject(making: $0) }
-            } change: { session, _ in
-                TokenWriter.Outcome(added: try missing.map { try self.create($0, in: session) })
+            } change: { session, leftovers, _ in
+                TokenWriter.Outcome(added: try missing.map { try self.create($0, in: session, leftovers) })
             } commit: { writer, outcome in
                 let predecessors = replaced.predecessors(of: certificate)
                 let transfer = try takeAttributes(of: replaced, from: predecessors, name, nil, writer, keys)

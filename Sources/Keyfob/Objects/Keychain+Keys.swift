@@ -21,8 +21,7 @@ extension Keychain {
     ) throws -> KeyItem {
         let pair = try NewObject.pair(
             key, label: [UInt8](attributes[.label]?.labelBytes ?? Data()), subject: nil, isExtractable: isExtractable)
-        return try addKey(
-            attributes, pair.privateKey, with: pair.publicKey, isExtractable: isExtractable, existing: requirement)
+        return try addKey(attributes, pair.privateKey, with: pair.publicKey, existing: requirement)
     }
 
     /// Stores a public key, or makes an item of the public half of a private key that the token has.
@@ -31,7 +30,7 @@ extension Keychain {
     @available(*, noasync, message: "call it from a thread of your own")
     package func addKey(_ key: PublicKey, _ attributes: ItemAttributes) throws -> KeyItem {
         let object = try NewObject(publicKey: key, label: [UInt8](attributes[.label]?.labelBytes ?? Data()))
-        return try addKey(attributes, object, with: nil, isExtractable: true, existing: .any)
+        return try addKey(attributes, object, with: nil, existing: .any)
     }
 
     /// Makes one more item of a private key that the token has.
@@ -51,7 +50,7 @@ extension Keychain {
             }
             if let found { try require(requirement, of: found, attributes) }
             return []
-        } change: { _, _ in
+        } change: { _, _, _ in
             TokenWriter.Outcome()
         } commit: { writer, _ in
             guard let found else {
@@ -64,8 +63,7 @@ extension Keychain {
     }
 
     private func addKey(
-        _ attributes: ItemAttributes, _ object: NewObject, with half: NewObject?, isExtractable: Bool,
-        existing requirement: ExistingKey
+        _ attributes: ItemAttributes, _ object: NewObject, with half: NewObject?, existing requirement: ExistingKey
     ) throws -> KeyItem {
         let keys = try keys()
         let attributes = try Self.recordable(attributes)
@@ -74,16 +72,14 @@ extension Keychain {
         var missing: [NewObject] = []
         let recorded = try writer(keys).perform(.create) { objects in
             existing = objects.first { object.isSame(as: $0) }
-            if let existing, try !isAdoptable(existing, isExtractable: isExtractable, keys) {
-                try require(requirement, of: existing, attributes)
-            }
+            if let existing { try require(requirement, of: existing, attributes) }
             isHidden = object.objectClass == .publicKey && objects.contains {
                 $0.objectClass == .privateKey && $0.keyIdentifier == Data(object.id)
             }
             missing = [object, half].compactMap { $0 }.filter { new in !objects.contains { new.isSame(as: $0) } }
             return missing.map { UnfinishedObject(making: $0) }
-        } change: { session, _ in
-            TokenWriter.Outcome(added: try missing.map { try self.create($0, in: session) })
+        } change: { session, leftovers, _ in
+            TokenWriter.Outcome(added: try missing.map { try self.create($0, in: session, leftovers) })
         } commit: { writer, outcome in
             guard let existing else {
                 guard let made = TokenStore.completing(outcome.added).first else {
@@ -95,21 +91,6 @@ extension Keychain {
             return try record(Item(.key, attributes), existing, writer, keys, isNew: false)
         }
         return KeyItem(item: recorded)
-    }
-
-    /// Whether a killed command has left an object that this command would make.
-    ///
-    /// - Throws: `KeychainError` with code `duplicateItem` for a private key with another protection than is wanted.
-    func isAdoptable(_ existing: TokenObject, isExtractable: Bool, _ keys: VaultKeys) throws -> Bool {
-        let isLeft = try store.read(keys.tree) { try $0.unfinishedObjects(keys) }.contains { $0.matches(existing) }
-        guard isLeft, existing.objectClass == .privateKey else { return isLeft }
-        guard existing.flags.contains(.extractable) == isExtractable else {
-            throw KeychainError(
-                .duplicateItem,
-                "an interrupted command has left the key on token \"\(token.label)\" with another protection.",
-                hint: "Destroy it first: keyfob keychain check --repair", details: ["token": token.label])
-        }
-        return true
     }
 
     /// Whether a key is what it must be, so that one more item may be made of it.

@@ -42,8 +42,8 @@ extension Keychain {
                     existing[object.fingerprint] = object
                 }
                 return missing.map { UnfinishedObject(making: $0) }
-            } change: { session, _ in
-                TokenWriter.Outcome(added: try missing.map { try self.create($0, in: session) })
+            } change: { session, leftovers, _ in
+                TokenWriter.Outcome(added: try missing.map { try self.create($0, in: session, leftovers) })
             } commit: { writer, outcome in
                 let made = Dictionary(outcome.added.map { ($0.fingerprint, $0) }) { first, _ in first }
                 return try prepared.map { item, new in
@@ -60,7 +60,19 @@ extension Keychain {
     }
 
     /// Makes an object and reads it back: a token that did not obey is an error, and the object is destroyed.
-    func create(_ new: NewObject, in session: borrowing Session) throws -> TokenObject {
+    ///
+    /// - Parameter leftovers: Objects that killed changes have left. A certificate or public key among them is taken. A
+    ///   private key is destroyed and made anew: the kill may have left it without its private value.
+    func create(
+        _ new: NewObject, in session: borrowing Session, _ leftovers: [TokenObject] = []
+    ) throws -> TokenObject {
+        for left in leftovers where new.isSame(as: left) {
+            for handle in try token.handles(ofAll: left, in: session) {
+                guard new.objectClass == .privateKey else { return try confirm(handle, new.template, in: session) }
+                try session.destroy(handle)
+                token.forgetHandles()
+            }
+        }
         let handle: ObjectHandle
         if let key = new.key {
             handle = try PrivateKeyPlacement(key: key, template: new.template, token: token.label)(in: session)

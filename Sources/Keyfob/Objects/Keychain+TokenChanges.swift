@@ -85,7 +85,7 @@ extension Keychain {
                     hint: "Try again.")
             }
             return []
-        } change: { _, _ in
+        } change: { _, _, _ in
             TokenWriter.Outcome()
         } commit: { writer, _ in
             for part in parts {

@@ -19,7 +19,7 @@ extension Keychain {
         var removal = ItemRemoval(of: items, criteria, from: self, keys)
         return try writer(keys).perform(.destroy) {
             try removal.prepare($0)
-        } change: { session, _ in
+        } change: { session, _, _ in
             try removal.perform(in: session)
         } isUntouched: {
             removal.isUntouched

@@ -125,7 +125,7 @@ extension Keychain {
                 throw keyExists(String(decoding: label, as: UTF8.self))
             }
             return unfinished
-        } change: { session, refine in
+        } change: { session, _, refine in
             let objects = try specification.generate(
                 labels: (label, publicLabel), id: temporaryID, isExtractable: isExtractable, in: session, token: token
             ) { finalID in

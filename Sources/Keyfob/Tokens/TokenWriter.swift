@@ -33,18 +33,20 @@ struct TokenWriter: Sendable {
     /// Carries out one change.
     ///
     /// - Parameters:
-    ///   - prepare: Looks at the objects on the token, refuses what must not be, and returns the objects that the
+    ///   - key: A key that awaits its certificate and counts as listed.
+    ///   - prepare: Looks at the listed objects on the token, refuses what must not be, and returns the objects that the
     ///     change makes or destroys; an empty list where only rows change.
-    ///   - change: Does the token's part. Runs at most once. The closure that it is given replaces the rows of the
-    ///     objects, for a key whose identifier is known only when it has been generated.
+    ///   - change: Does the token's part. Runs at most once. It is given the objects that killed changes have left, and
+    ///     a closure that replaces the rows of the objects, for a key whose identifier is known only when it has been
+    ///     generated.
     ///   - isUntouched: Whether a removal that failed has destroyed nothing, so that nothing is left to finish.
     ///   - commit: Writes the items, in the transaction that also removes the rows of the change.
     /// - Returns: What `commit` returns.
     /// - Throws: `KeychainError`; what the closures throw.
     func perform<Result>(
-        _ operation: TokenOperation,
+        _ operation: TokenOperation, listing key: TokenObject? = nil,
         prepare: ([TokenObject]) throws -> [UnfinishedObject],
-        change: (borrowing Session, ([UnfinishedObject]) throws -> Void) throws -> Outcome,
+        change: (borrowing Session, [TokenObject], ([UnfinishedObject]) throws -> Void) throws -> Outcome,
         isUntouched: () -> Bool = { false },
         commit: (any StoreWriter, Outcome) throws -> Result
     ) throws -> Result {
@@ -52,14 +54,14 @@ struct TokenWriter: Sendable {
             try finishRemovals()
             let before = token.changeDetector?.snapshot()
             let objects = try index.objects(keys, at: before?.stamp)
-            try forgetAbsent(objects)
-            let wanted = try prepare(objects)
+            let leftovers = try leftovers(among: objects).filter { left in key.map { !left.isSame(as: $0) } ?? true }
+            let wanted = try prepare(leftovers.isEmpty ? objects : objects.filter { !leftovers.contains($0) })
             guard !wanted.isEmpty else { return try store.write(keys.tree) { try commit($0, Outcome()) } }
             var unfinished = try store.write(keys.tree) { try insert(wanted, $0) }
             var isRemoved = false
             do {
                 let outcome = try token.withSession(operation, idempotent: false) { session in
-                    try change(session) { refined in
+                    try change(session, leftovers) { refined in
                         unfinished = try store.write(keys.tree) { writer in
                             for object in unfinished { try writer.delete(rowID: object.rowID) }
                             return try insert(refined, writer)
@@ -154,13 +156,15 @@ struct TokenWriter: Sendable {
         logger.notice("an interrupted removal was finished", metadata: ["objects": "\(removals.count)"])
     }
 
-    /// Forgets objects that a killed process was about to make and that are not on the token.
-    private func forgetAbsent(_ objects: [TokenObject]) throws {
-        let absent = try store.read(keys.tree) { try $0.unfinishedObjects(keys) }.filter { unfinished in
-            !objects.contains { unfinished.matches($0) }
+    /// The objects that killed changes have left on the token. Forgets those that are not on the token.
+    private func leftovers(among objects: [TokenObject]) throws -> [TokenObject] {
+        let unfinished = try store.read(keys.tree) { try $0.unfinishedObjects(keys) }
+        guard !unfinished.isEmpty else { return [] }
+        let absent = unfinished.filter { one in !objects.contains { one.matches($0) } }
+        if !absent.isEmpty {
+            try store.write(keys.tree) { writer in for one in absent { try writer.delete(rowID: one.rowID) } }
         }
-        guard !absent.isEmpty else { return }
-        try store.write(keys.tree) { writer in for object in absent { try writer.delete(rowID: object.rowID) } }
+        return objects.filter { object in unfinished.contains { $0.matches(object) } }
     }
 
     /// Destroys objects that changes were making, and forgets them.

@@ -183,8 +183,7 @@ import Testing
         let second = try id(test, 1)
         try copy.splice(into: test, """
             UPDATE item SET (secret_iv, secret_ciphertext, secret_tag) =
-                (SELECT secret_iv, secret_ciphertext, secret_tag, public_object, public_name
-                FROM old.item WHERE id = \(second)) WHERE id = \(second)
+                (SELECT secret_iv, secret_ciphertext, secret_tag FROM old.item WHERE id = \(second)) WHERE id = \(second)
             """)
         #expect(code { _ = try secret(test.keychain, "two") } == .vaultDamaged)
     }

@@ -13,24 +13,30 @@ import Testing
     static let rounds = 110
     static let renewalRounds = 40
 
-    /// What must hold after every kill: everything is whole, nothing is left to do.
+    /// Checks that everything a list shows is whole after a kill.
+    ///
+    /// - Returns: The objects on the token without those that the killed change has left there.
     private func checkWhole(_ keychain: Keychain) throws -> [TokenObject] {
         try keychain.unlock()
-        #expect(try keychain.store.read { try $0.unfinishedRows().isEmpty } == true)
-        let listing = try keychain.token.readObjects()
-        let (objects, debris) = (listing.objects, listing.debris)
-        #expect(debris == 0)
+        let keys = try keychain.keys()
+        let unfinished = try keychain.store.read(keys.tree) { try $0.unfinishedObjects(keys) }
+        #expect(unfinished.allSatisfy { $0.state == .pending })
+        let objects = try keychain.token.readObjects().objects.filter { object in
+            !unfinished.contains { $0.matches(object) }
+        }
         #expect(!objects.contains { $0.id.isEmpty && $0.label == nil })
         let privateKeys = Set(objects.filter { $0.objectClass == .privateKey }.map(\.id))
         let publicKeys = Set(objects.filter { $0.objectClass == .publicKey }.map(\.id))
         #expect(privateKeys == publicKeys)
         // Rows and objects belong together, one to one.
-        let keys = try keychain.keys()
         let rows = try Set(keychain.rows(.key, keys).keys).union(keychain.rows(.certificate, keys).keys)
         let recorded = objects.filter { $0.objectClass == .privateKey || $0.objectClass == .certificate }.map(
             \.fingerprint)
-        #expect(rows == Set(recorded) && recorded.count == Set(recorded).count)
-        #expect(try keychain.vaultFindings().isEmpty)
+        #expect(rows == Set(recorded))
+        #expect(recorded.count == Set(recorded).count)
+        #expect(try Set(keychain.vaultFindings().map(\.code)).isSubset(of: [.objectUnlisted, .objectUnreadable]))
+        // Each way on: the next change adopts what is left, or a check removes it.
+        if Bool.random() { _ = try keychain.removeUnlistedObjects() }
         return objects
     }
 
@@ -180,7 +186,7 @@ import Testing
             usleep(.random(in: 0...window))
             if child.kill9().last != "done" { killed += 1 }
             let keychain = try test.reopen()
-            #expect(try keychain.vaultFindings().isEmpty)
+            #expect(try Set(keychain.vaultFindings().map(\.code)).isSubset(of: [.objectUnlisted, .objectUnreadable]))
             for item in try keychain.find(.genericPasswords).suffix(3) {
                 #expect(try keychain.secret(of: item) == SecretBytes(item.service))
             }
