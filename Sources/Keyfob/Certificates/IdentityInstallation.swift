@@ -177,9 +177,7 @@ extension Keychain {
             } change: { session, leftovers, _ in
                 TokenWriter.Outcome(added: try missing.map { try self.create($0, in: session, leftovers) })
             } commit: { writer, outcome in
-                if try writer.unfinishedObjects(keys).contains(where: { $0.state == .pending && $0.matches(key) }) {
-                    _ = try record(Item(.key, [:]), key, writer, keys)
-                }
+                try listKey(key, writer, keys)
                 let predecessors = replaced.predecessors(of: certificate, renewing: renewed)
                 let transfer = try takeAttributes(of: replaced, from: predecessors, name, policy, writer, keys)
                 try rename(replaced, name, writer, keys)

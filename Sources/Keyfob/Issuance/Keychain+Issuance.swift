@@ -389,8 +389,7 @@ extension Keychain {
         try writer(keys).perform(.change) { _ in [] } change: { _, _, _ in
             TokenWriter.Outcome()
         } commit: { writer, _ in
-            guard try writer.unfinishedObjects(keys).contains(where: { $0.matches(key.object) }) else { return }
-            _ = try record(Item(.key, [:]), key.object, writer, keys)
+            try listKey(key.object, writer, keys)
         }
     }
 

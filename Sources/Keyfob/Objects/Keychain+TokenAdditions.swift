@@ -126,7 +126,6 @@ extension Keychain {
         do { _ = try writer.insert(row) } catch let error as KeychainError where error.code == .duplicateItem {
             throw duplicate(item.itemClass, complete)
         }
-        try adoptUnfinished(object, writer, keys)
         var recorded = Item(item.itemClass, complete)
         recorded.stored = complete
         recorded.object = object
@@ -154,12 +153,14 @@ extension Keychain {
         row.publicName = PublicName(object: object.fingerprint, name: attributes[.label]?.text ?? "")
     }
 
-    /// Takes an object that a killed change has left for an item: it is not hidden any more.
-    private func adoptUnfinished(_ object: TokenObject, _ writer: any StoreWriter, _ keys: VaultKeys) throws {
-        for row in try writer.unfinishedRows() where row.state == .pending {
-            guard let unfinished = try UnfinishedObject(row, keys) else { continue }
-            if unfinished.matches(object) || unfinished.isHalf(of: object) { try writer.delete(rowID: row.id) }
+    /// Lists a key that awaited its certificate, and its public half.
+    func listKey(_ key: TokenObject, _ writer: any StoreWriter, _ keys: VaultKeys) throws {
+        let unfinished = try writer.unfinishedObjects(keys).filter {
+            $0.state == .pending && ($0.matches(key) || $0.isHalf(of: key))
         }
+        guard !unfinished.isEmpty else { return }
+        _ = try record(Item(.key, [:]), key, writer, keys)
+        for object in unfinished { try writer.delete(rowID: object.rowID) }
     }
 
     /// Whether a row with the primary key of a new item makes room for it: a tombstone, one that fails its integrity

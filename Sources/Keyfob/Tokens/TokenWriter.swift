@@ -54,7 +54,10 @@ struct TokenWriter: Sendable {
             try finishRemovals()
             let before = token.changeDetector?.snapshot()
             let objects = try index.objects(keys, at: before?.stamp)
-            let leftovers = try leftovers(among: objects).filter { left in key.map { !left.isSame(as: $0) } ?? true }
+            let known = try presentUnfinished(among: objects)
+            let leftovers = objects.filter { object in
+                known.contains { $0.matches(object) } && key.map { !object.isSame(as: $0) } ?? true
+            }
             let wanted = try prepare(leftovers.isEmpty ? objects : objects.filter { !leftovers.contains($0) })
             guard !wanted.isEmpty else { return try store.write(keys.tree) { try commit($0, Outcome()) } }
             var unfinished = try store.write(keys.tree) { try insert(wanted, $0) }
@@ -78,7 +81,8 @@ struct TokenWriter: Sendable {
                     try index.update(
                         writer, inserting: outcome.added, removing: outcome.removed, from: before?.stamp, to: stamp,
                         keys)
-                    for object in unfinished { try writer.delete(rowID: object.rowID) }
+                    let finished = unfinished + known.filter { one in outcome.added.contains { one.matches($0) } }
+                    for object in finished { try writer.delete(rowID: object.rowID) }
                     return result
                 }
                 index.didChange(to: outcome.applied(to: objects), stamp: stamp, from: before?.stamp)
@@ -156,15 +160,15 @@ struct TokenWriter: Sendable {
         logger.notice("an interrupted removal was finished", metadata: ["objects": "\(removals.count)"])
     }
 
-    /// The objects that killed changes have left on the token. Forgets those that are not on the token.
-    private func leftovers(among objects: [TokenObject]) throws -> [TokenObject] {
+    /// The unfinished objects that are on the token. Forgets those that are not.
+    private func presentUnfinished(among objects: [TokenObject]) throws -> [UnfinishedObject] {
         let unfinished = try store.read(keys.tree) { try $0.unfinishedObjects(keys) }
         guard !unfinished.isEmpty else { return [] }
         let absent = unfinished.filter { one in !objects.contains { one.matches($0) } }
         if !absent.isEmpty {
             try store.write(keys.tree) { writer in for one in absent { try writer.delete(rowID: one.rowID) } }
         }
-        return objects.filter { object in unfinished.contains { $0.matches(object) } }
+        return unfinished.filter { one in !absent.contains { $0.rowID == one.rowID } }
     }
 
     /// Destroys objects that changes were making, and forgets them.
