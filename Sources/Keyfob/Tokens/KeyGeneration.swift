@@ -162,7 +162,10 @@ extension Keychain {
             $0.state == .pending && $0.objectClass == .privateKey && $0.name == .string(name)
         }
         guard !waiting.isEmpty else { return nil }
-        let object = try index.objects(keys).first { object in waiting.contains { $0.matches(object) } }
+        // A kill while the pair was generated may have left one half of it.
+        let object = try index.objects(keys).first { object in
+            object.publicKeyInfo != nil && waiting.contains { $0.matches(object) }
+        }
         return try object.map { KeyItem(item: try unlistedItem($0)) }
     }
 
