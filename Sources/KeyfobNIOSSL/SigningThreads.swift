@@ -2,21 +2,14 @@
 import Foundation
 import Keyfob
 import KeyfobPrimitives
-import Synchronization
 
 /// The threads that sign with the keys of one token.
 ///
 /// They are started with the token's first key, so that handshakes need not start threads on their event loop. Each
 /// token has its own threads, so a token that is slow, or hangs, delays no handshake with a key of another token. They
-/// end with the token's last key. A child made by fork(2) has none of its parent's threads, and starts its own at its
-/// first signature. So a server may load its key and then fork its workers.
+/// end with the token's last key.
 final class SigningThreads: Sendable {
     private let queue: SigningQueue
-    private let width: Int
-    /// The process that the threads belong to.
-    private let process = getpid()
-    /// The threads of a forked child.
-    private let successor = AtomicLazyReference<SigningThreads>()
 
     /// Starts the threads.
     ///
@@ -26,7 +19,6 @@ final class SigningThreads: Sendable {
     init(width: Int = 4) throws(KeychainError) {
         let queue = SigningQueue(width: width)
         self.queue = queue
-        self.width = width
         // Do not capture `self`, which would then never be released.
         let signers = (0..<width).map { index in { @Sendable in queue.run(index) } }
         for body in signers + [{ @Sendable in queue.watch() }] {
@@ -42,16 +34,7 @@ final class SigningThreads: Sendable {
     deinit { queue.end() }
 
     /// Runs `work` on one of the threads. Never waits, so event loops may call it.
-    func start(_ work: @escaping @Sendable () -> Void) {
-        guard getpid() != process else { return queue.add(work) }
-        do {
-            // If two event loops create threads at once, those of one are kept.
-            let own = try successor.load() ?? successor.storeIfNil(SigningThreads(width: width))
-            own.start(work)
-        } catch {
-            BlockingExecutor.shared.start(work)
-        }
-    }
+    func start(_ work: @escaping @Sendable () -> Void) { queue.add(work) }
 
     // MARK: By token
 

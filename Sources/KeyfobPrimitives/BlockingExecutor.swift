@@ -4,7 +4,7 @@ import Foundation
 ///
 /// Cryptoki, SQLite and `scrypt` block without a limit. On the cooperative pool or an event loop that would stop
 /// unrelated tasks; here it stops only other blocking calls. Threads are created on demand up to `width`, and end after
-/// ten seconds without work. A child made by fork(2) creates its own.
+/// ten seconds without work.
 ///
 /// A token that never answers keeps the threads that have called it. If work waits and no thread has begun any for a
 /// second, one more thread is started, and again each second, up to 64 in all. So unrelated work hangs only after that
@@ -18,18 +18,6 @@ public final class BlockingExecutor: Sendable {
         var begun = 0
         /// Whether a watching thread exists.
         var isWatched = false
-        /// The process that the threads belong to.
-        var process = getpid()
-        /// Work that was queued in the parent when it forked. The parent runs it; the child only keeps it, since the
-        /// continuations in it belong to the parent.
-        var inherited: [@Sendable () -> Void] = []
-
-        /// Forgets the parent's threads in a child, where they do not exist.
-        mutating func adoptFork() {
-            guard process != getpid() else { return }
-            self = State(process: getpid(), inherited: inherited + work)
-        }
-
         /// Whether there is more work than idle threads.
         var isShort: Bool { work.count > idle }
 
@@ -96,7 +84,6 @@ public final class BlockingExecutor: Sendable {
 
     private func enqueue(_ work: @escaping @Sendable () -> Void) {
         let want = state.withLock { state -> Want in
-            state.adoptFork()
             state.work.append(work)
             guard state.isShort else { return .nothing }
             if state.threads < width {

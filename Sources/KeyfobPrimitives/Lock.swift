@@ -5,8 +5,6 @@ public import Glibc
 /// This is the only lock of the project. `Synchronization.Mutex` cannot wait for a condition, and on Linux it makes
 /// ThreadSanitizer report races in correct code.
 ///
-/// No other thread holds it during fork(2), so a child can go on using it; see ``ForkSafety``.
-///
 /// If only the mutex is needed, wrap a number: for a value without bytes, ThreadSanitizer uses the address of the lock
 /// itself.
 ///
@@ -17,7 +15,6 @@ public import Glibc
     @exclusivity(unchecked) @usableFromInline var value: Value
     @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
     @usableFromInline let condition: UnsafeMutablePointer<pthread_cond_t>
-    private let node: UnsafeMutablePointer<ForkSafety.Node>
 
     /// Creates an unlocked lock around `value`.
     public init(_ value: sending Value) {
@@ -27,13 +24,9 @@ public import Glibc
         unsafe pthread_mutex_init(mutex, nil)
         unsafe condition = .allocate(capacity: 1)
         unsafe Self.initialize(condition)
-        unsafe node = .allocate(capacity: 1)
-        unsafe node.initialize(to: ForkSafety.Node(mutex: mutex, condition: condition))
-        unsafe ForkSafety.insert(node)
     }
 
-    /// Initialises a condition without waiting threads, whatever the memory contained.
-    static func initialize(_ condition: UnsafeMutablePointer<pthread_cond_t>) {
+    private static func initialize(_ condition: UnsafeMutablePointer<pthread_cond_t>) {
         unsafe condition.initialize(to: pthread_cond_t())
         var attributes = pthread_condattr_t()
         unsafe pthread_condattr_init(&attributes)
@@ -44,8 +37,6 @@ public import Glibc
     }
 
     deinit {
-        unsafe ForkSafety.remove(node)
-        unsafe node.deallocate()
         unsafe pthread_cond_destroy(condition)
         unsafe pthread_mutex_destroy(mutex)
         unsafe condition.deallocate()
@@ -117,13 +108,6 @@ public import Glibc
             }
         }
     }
-
-    /// Takes the lock for the duration of a fork; returns whether that succeeded in time. For a ``ForkParticipant``
-    /// only.
-    package func holdForFork(until deadline: Deadline) -> Bool { unsafe ForkSafety.pin(node, until: deadline) }
-
-    /// Releases the lock that `holdForFork` has taken.
-    package func releaseAfterFork() { unsafe ForkSafety.release(node) }
 
     /// Wakes one thread in `wait(until:_:)`; use it if any of the waiting threads can handle the change.
     public func signal() {

@@ -53,16 +53,12 @@ public enum POSIXThread {
         }
 
         private let state: Lock<State>
-        private let process = getpid()
-
         fileprivate init(_ thread: pthread_t) { state = Lock(.running(thread)) }
 
         /// Blocks until the thread has ended and released all that it held, without a timeout.
         ///
-        /// Any number of threads may call it, except the thread itself. Returns at once in a child made by fork(2),
-        /// where the thread does not exist. Corresponds to pthread_join(3).
+        /// Any number of threads may call it, except the thread itself. Corresponds to pthread_join(3).
         public func join() {
-            guard getpid() == process else { return }
             let thread = state.withLock { state -> pthread_t? in
                 guard case .running(let thread) = state else { return nil }
                 state = .joining
@@ -72,7 +68,7 @@ public enum POSIXThread {
                 state.wait(until: .never) { if case .ended = $0 { () } else { nil } }
                 return
             }
-            // Join outside the lock, because a fork waits for the lock.
+            // Join outside the lock, for which other callers wait.
             pthread_join(thread, nil)
             state.withLock { $0 = .ended }
             state.broadcast()
@@ -80,7 +76,7 @@ public enum POSIXThread {
 
         deinit {
             // A thread that was not joined goes on by itself.
-            guard getpid() == process, case .running(let thread) = state.withLock({ $0 }) else { return }
+            guard case .running(let thread) = state.withLock({ $0 }) else { return }
             pthread_detach(thread)
         }
     }

@@ -48,32 +48,5 @@ struct SigningThreadsTests {
         }
         try await channel.close()
     }
-
-    /// Signs on an event loop of the child's own, and ends it.
-    private static func signInChild(_ key: TokenTLSKey) throws {
-        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        let channel = try ServerBootstrap(group: group).bind(host: "127.0.0.1", port: 0).wait()
-        channel.eventLoop.flatSubmit {
-            key.sign(channel: channel, algorithm: .ecdsaSecp256R1Sha256, data: ByteBuffer(bytes: Self.message))
-        }.whenComplete { result in
-            let isRight = try? key.publicKey.verify(
-                Array(result.get().readableBytesView), of: Self.message, using: .ecdsa(.sha256))
-            _exit(isRight == true ? 0 : 1)
-        }
-    }
-
-    @Test func `a worker that is forked when the key was loaded signs on threads of its own`() async {
-        // Of this process it could inherit a lock that another test's thread holds, for ever.
-        await #expect(processExitsWith: .success) { try SigningThreadsTests.signInChildren() }
-    }
-
-    private static func signInChildren() throws {
-        let home = try TLSHome()
-        try home.add("web")
-        let key = try TLSIdentity(.identity(label: "web"), in: home.keychain).key
-        for _ in 0..<3 { #expect(try ForkedChild.run { try signInChild(key) } == 0) }
-        // What the children closed was theirs.
-        #expect(try !home.keychain.find(.identity(label: "web")).isEmpty)
-    }
 }
 #endif

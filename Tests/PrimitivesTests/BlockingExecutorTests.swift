@@ -4,11 +4,6 @@ import TestSupport
 import Testing
 
 struct BlockingExecutorTests {
-    @Test func `a forked child has threads of its own, and does nothing that waited in its parent`() async {
-        // Run in a new process: in this one, the child could inherit a lock held by another test's thread.
-        await #expect(processExitsWith: .success) { BlockingExecutorTests.startInChild() }
-    }
-
     @Test func `what waits behind work that hangs is done all the same`() {
         let executor = BlockingExecutor(width: 1)
         let isOver = Lock(false)
@@ -59,33 +54,5 @@ struct BlockingExecutorTests {
         // If a busy machine runs neither thread for a second, they seem to hang.
         let tries = (0..<3).lazy.map { _ in Self.mostAtOnce() }
         #expect(tries.contains { $0.map { $0 <= 2 } == true })
-    }
-
-    private static func startInChild() {
-        let executor = BlockingExecutor(width: 1)
-        let isOver = Lock(false)
-        // The only thread is busy, and the work queued behind it belongs to the parent.
-        let hasBegun = Lock(false)
-        executor.start {
-            hasBegun.withLock { $0 = true }
-            hasBegun.broadcast()
-            _ = isOver.wait(until: .never) { $0 ? true : nil }
-        }
-        _ = hasBegun.wait(until: .never) { $0 ? true : nil }
-        let process = getpid()
-        let waited = Lock<Int32?>(nil)
-        executor.start {
-            waited.withLock { $0 = getpid() }
-            waited.broadcast()
-        }
-        let status = ForkedChild.run {
-            // This work hangs, so the watching thread must start another in the child, too.
-            executor.start { while true { sleep(60) } }
-            executor.start { _exit(getpid() == process ? 1 : 0) }
-        }
-        #expect(status == 0)
-        isOver.withLock { $0 = true }
-        isOver.broadcast()
-        #expect(waited.wait(until: .never) { $0 } == process)
     }
 }

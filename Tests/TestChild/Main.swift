@@ -42,8 +42,7 @@ import PKCS11
         case "certificates": try certificates(keychain, rest[0])
         case "files": try files(keychain, rest[0])
         case "mixed": try mixed(keychain, rest[0], Int(rest[1]) ?? 0)
-        case "fork": try fork(keychain, rest, directories, options)
-        case "forks": try forks(keychain, Int(rest[0]) ?? 0)
+        case "fork": try fork(keychain)
         case "end": try endAtWork(keychain, rest)
         default: exit(64)
         }

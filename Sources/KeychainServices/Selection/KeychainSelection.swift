@@ -26,8 +26,6 @@ struct KeychainSelection: Sendable {
         var choice = Choice()
         /// The keychain from the environment or the configuration.
         var opened: Keychain?
-        /// The process that opened it: a child of fork(2) must open its own.
-        var owner: pid_t = 0
         /// The groups from the environment, read once.
         var environmentGroups: AccessGroups??
     }
@@ -58,9 +56,9 @@ struct KeychainSelection: Sendable {
     private static func ofProcess() throws -> Keychain {
         try process.withLock { state in
             if let chosen = state.choice.keychain { return chosen }
-            if let opened = state.opened, state.owner == getpid() { return opened }
+            if let opened = state.opened { return opened }
             let keychain = try Keychain.open(environment("KEYFOB_KEYCHAIN"), options: options)
-            (state.opened, state.owner) = (keychain, getpid())
+            state.opened = keychain
             return keychain
         }
     }

@@ -143,13 +143,11 @@ extension Keychain {
         return try finishInterruptedRemovals(unlocked)
     }
 
-    /// Runs `body`, which sends a stored PIN, on one thread at a time: the next one is to know that it was refused.
+    /// Runs `body`, which sends a stored PIN, on one thread at a time, so that the next thread knows of a refusal.
     private func takingTurns<Result>(_ body: () throws -> Result) throws -> Result {
-        let process = getpid()
         let turn = lockState.wait(until: deadline) { state -> Bool? in
-            // In a forked child nobody ends what a thread of the parent had begun.
-            guard state.sender != process else { return nil }
-            state.sender = process
+            guard !state.isSending else { return nil }
+            state.isSending = true
             return true
         }
         guard turn != nil else {
@@ -157,7 +155,7 @@ extension Keychain {
                 .timedOut, "another thread takes too long to unlock keychain \"\(name)\".", hint: "Try again.")
         }
         defer {
-            lockState.withLock { $0.sender = 0 }
+            lockState.withLock { $0.isSending = false }
             lockState.broadcast()
         }
         return try body()

@@ -43,8 +43,8 @@ public struct PINEnvironment: Sendable {
     struct Memory {
         // One or two entries, and mostly none: a dictionary is more work to set up than ever to search this.
         private var secrets: [(source: PINSource, secret: SecretBytes)] = []
-        /// What is being read, and in which process: of the threads that were at it, a forked child has none.
-        fileprivate var readers: [(source: PINSource, process: pid_t)] = []
+        /// The sources that a thread is reading.
+        fileprivate var reading: [PINSource] = []
 
         fileprivate func recalled(_ source: PINSource) -> SecretBytes? {
             secrets.first { $0.source == source }?.secret
@@ -91,16 +91,15 @@ public struct PINEnvironment: Sendable {
     func once(
         _ source: PINSource, _ read: () throws(KeychainError) -> SecretBytes
     ) throws(KeychainError) -> SecretBytes {
-        let process = getpid()
         let known = memory.wait(until: .never) { memory -> SecretBytes?? in
             if let secret = memory.recalled(source) { return .some(secret) }
-            guard !memory.readers.contains(where: { $0.source == source && $0.process == process }) else { return nil }
-            memory.readers.append((source, process))
+            guard !memory.reading.contains(source) else { return nil }
+            memory.reading.append(source)
             return .some(nil)
         }
         if case let secret?? = known { return secret }
         defer {
-            memory.withLock { memory in memory.readers.removeAll { $0.source == source } }
+            memory.withLock { memory in memory.reading.removeAll { $0 == source } }
             memory.broadcast()
         }
         let secret = try read()

@@ -18,10 +18,8 @@ import PKCS11
 /// locked unlocks itself where it can without asking anybody: from the state that `keyfob unlock` left, or from a
 /// PIN source that needs no terminal.
 ///
-/// A child made by `fork` may use the blocking forms of a keychain that its parent opened, or open it anew: vault and
-/// token are opened again at its first call. The asynchronous forms need threads that a child does not have. A child
-/// that was forked while another thread was inside of the vault, or of a token that did not answer within a second, is
-/// refused (`refused`).
+/// A keychain belongs to the process that opened it. In a child made by fork(2) its calls throw `refused`: fork before
+/// the parent opens a keychain, and open it in the child.
 public final class Keychain: Sendable {
     /// The keychain's name.
     public let name: String
@@ -103,8 +101,8 @@ public final class Keychain: Sendable {
         var ownWrappingKeys: Set<WrappingKeyRow> = []
         /// Whether unlocking in this process has finished interrupted removals.
         var hasRecovered = false
-        /// The process of which a thread sends a stored PIN; 0 for none.
-        var sender: pid_t = 0
+        /// Whether a thread is sending a stored PIN.
+        var isSending = false
         /// How often it was locked: what was begun before the last time leaves nothing behind.
         var lockings = 0
 

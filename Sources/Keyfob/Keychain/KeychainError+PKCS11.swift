@@ -126,7 +126,7 @@ extension KeychainError {
         case .cantLock where error.function == .initialize:
             return make(
                 .refused, "token \"\(label)\" cannot be used: \(error.detail ?? error.returnValue.name).",
-                "Fork before other threads use the keychain, or start another program instead.")
+                "Fork before the parent opens a keychain, or start another program instead.")
         case .cantLock where error.detail != nil:
             // The answer of no token, either.
             return make(

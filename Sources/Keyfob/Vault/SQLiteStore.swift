@@ -60,11 +60,10 @@ final class SQLiteStore: ItemStore {
             throw KeychainError.file("read", path, errno)
         }
         do {
-            connection = try VaultConnection(keepsQueue: use == .oneShot) {
-                try Self.connect(path: path, use: use, busyTimeout: busyTimeout) {
-                    try Self.checkFile($0, path: path)
-                }
+            let database = try Self.connect(path: path, use: use, busyTimeout: busyTimeout) {
+                try Self.checkFile($0, path: path)
             }
+            connection = VaultConnection(database, keepsQueue: use == .oneShot)
             identity = try connection.use { try Self.identify($0, path: path) }
         } catch { throw Self.translate(error, path: path, title: title, explain) }
     }

@@ -55,7 +55,7 @@ extension ReturnValue {
             .logInAgain, "How NSS (first) and tpm2 (second) refuse a private key or a write after a logout.",
             [.hostMemory, .sessionReadOnly]),
         RecoveryGroup(
-            .reloadModule, "Other code has finalised the module, or this process was forked.",
+            .reloadModule, "Other code has finalised the module.",
             [.cryptokiNotInitialized]),
         RecoveryGroup(
             .final, "Not a refusal.",

@@ -41,11 +41,7 @@ import Synchronization
     private let pools = Lock<[WeakPool]>([])
     /// Whether pools must not begin operations, because those in progress are being waited for.
     private let holding = Atomic(false)
-    private let process = Atomic<Int32>(getpid())
-    /// The process whose calls `gate` counts; 0 while a child determines what it inherited.
-    let caller = Atomic<Int32>(getpid())
-    /// Whether this process was forked while another thread was inside the library.
-    let isCutOff = Atomic(false)
+    private let process = getpid()
     /// Whether the process is ending.
     let isEnding = Atomic(false)
 
@@ -83,7 +79,6 @@ import Synchronization
         lifecycle.withLock { $0.isOurs = isOurs }
         // A module that does not name its manufacturer is assumed to be thread-safe.
         takesTurns.store((try? info())?.manufacturer == "SoftHSM", ordering: .relaxed)
-        ForkSafety.register(self)
         endWithProcess()
     }
 
@@ -127,8 +122,7 @@ import Synchronization
     }
 
     deinit {
-        // In a forked child the library's state is a copy of the parent's. With a daemon or a card behind the module,
-        // finalising would affect the parent's connection.
+        // Finalising in a forked child would affect the parent's connection to a daemon or a card.
         guard !isForked else { return }
         if lifecycle.withLock({ $0.isOurs }), let finalize = unsafe functions.table.pointee.C_Finalize {
             _ = PendingCalls.during(.finalize, of: path) { finalize(nil) }
@@ -140,8 +134,21 @@ import Synchronization
     /// generations.
     public var generation: Int { gate.generation }
 
-    /// Whether this process is a fork of the one that initialised the module. `reinitialize()` makes it usable.
-    public var isForked: Bool { process.load(ordering: .relaxed) != getpid() }
+    /// Whether this process is a fork of the one that initialised the module. All calls of the module then fail.
+    public var isForked: Bool { process != getpid() }
+
+    /// Throws in a process that was forked after the module was loaded.
+    ///
+    /// The child has a copy of the library's state and none of its threads, and with a daemon or a card behind the
+    /// library it shares the parent's connection.
+    ///
+    /// - Throws: `ReturnValue.cantLock` of `PKCS11Function.initialize`.
+    func requireOwnProcess() throws(PKCS11Error) {
+        guard isForked else { return }
+        throw PKCS11Error(
+            function: .initialize, returnValue: .cantLock,
+            detail: "this process was forked after the module was loaded")
+    }
 
     /// Returns information about the module.
     ///
@@ -164,33 +171,31 @@ import Synchronization
     /// session.
     ///
     /// Within a second of the last time it does nothing, so that one failure seen by several threads is handled once.
-    /// In a forked child it initialises without finalising. If other code in the process has the same library open
+    /// If other code in the process has the same library open
     /// through p11-kit, the library itself stays initialised.
     ///
     /// Corresponds to `C_Finalize` and `C_Initialize`.
     ///
     /// - Parameter generation: If given, does nothing unless the module is still in this generation.
     /// - Throws: `ReturnValue.functionFailed` if calls in progress did not end in time; `ReturnValue.cantLock` if
-    ///   another thread has been initialising the library for twenty seconds, or if this process was forked while the
-    ///   library was in use; `ReturnValue.functionCanceled` if the process is ending; otherwise the answer of
+    ///   another thread has been initialising the library for twenty seconds, or if this process was forked after the
+    ///   library was loaded; `ReturnValue.functionCanceled` if the process is ending; otherwise the answer of
     ///   `C_Initialize`.
     public func reinitialize(ifStillIn generation: Int? = nil) throws(PKCS11Error) {
-        // Check before taking the lock, which a thread of the parent may have held at the fork.
-        if isForked { try checkFork() }
+        // Before taking the lock, which a thread of the parent may have held at a fork.
+        try requireOwnProcess()
         try checkEnd()
         let isDone: Void? = try lifecycle.withLock(until: .after(Self.patience)) { lifecycle throws(PKCS11Error) in
             if let generation, generation != gate.generation { return }
-            let isForked = self.isForked
-            if !isForked, let last = lifecycle.lastReinitialization, !last.hasPassed { return }
+            if let last = lifecycle.lastReinitialization, !last.hasPassed { return }
             lifecycle.lastReinitialization = .after(.seconds(1))
 
             let deadline = Deadline.after(.seconds(2))
             holding.store(true, ordering: .sequentiallyConsistent)
             defer { holding.store(false, ordering: .sequentiallyConsistent) }
-            if !isForked { awaitOperations() }
+            awaitOperations()
             gate.shut()
-            // In a child, calls that were in progress in the parent never end.
-            while !isForked, !gate.isQuiet {
+            while !gate.isQuiet {
                 if deadline.hasPassed {
                     gate.open(newGeneration: false)
                     throw PKCS11Error(
@@ -204,13 +209,12 @@ import Synchronization
             gate.enterAlone()
             defer { gate.leave() }
             try checkEnd()
-            if !isForked, lifecycle.isOurs, let finalize = unsafe functions.table.pointee.C_Finalize {
+            if lifecycle.isOurs, let finalize = unsafe functions.table.pointee.C_Finalize {
                 // Ignore a failure (not initialised, a lost daemon): the library is initialised in any case.
                 _ = PendingCalls.during(.finalize, of: path) { finalize(nil) }
             }
             lifecycle.isOurs = false
             lifecycle.isOurs = try Self.initialize(functions, of: path, arguments: initializationArguments)
-            process.store(getpid(), ordering: .relaxed)
         }
         guard isDone != nil else { throw Self.occupied(.finalize) }
     }
@@ -245,7 +249,7 @@ import Synchronization
     func call(
         _ function: PKCS11Function, until deadline: Deadline? = nil, _ body: () throws(PKCS11Error) -> CK_RV
     ) throws(PKCS11Error) {
-        try checkFork()
+        try requireOwnProcess()
         while !gate.enter() {
             let hasPassed = deadline?.hasPassed ?? false
             try awaitGate(function, until: hasPassed ? Deadline.after(.seconds(1)) : deadline)
@@ -260,8 +264,7 @@ import Synchronization
     /// card reader may hang as well.
     static let patience = Duration.seconds(20)
 
-    /// Waits while the library is finalised and initialised, or while the process forks, until `deadline` or for
-    /// ``patience``.
+    /// Waits while the library is finalised and initialised, until `deadline` or for ``patience``.
     ///
     /// - Throws: `ReturnValue.cantLock` if that took too long, `ReturnValue.functionCanceled` if the process is ending.
     func awaitGate(_ function: PKCS11Function, until deadline: Deadline? = nil) throws(PKCS11Error) {

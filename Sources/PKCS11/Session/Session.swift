@@ -145,7 +145,6 @@ extension Session {
     /// Waits until the gate opens and enters it. If it throws, the session is no longer in use.
     private func awaitEntry(_ function: @autoclosure () -> PKCS11Function) throws(PKCS11Error) {
         do throws(PKCS11Error) {
-            // A gate that was shut for a fork opens again in the same generation.
             while slot.module.generation == generation {
                 try slot.module.awaitGate(function())
                 if slot.module.gate.enter(generation: generation) { return }

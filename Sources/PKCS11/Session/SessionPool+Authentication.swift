@@ -17,7 +17,6 @@ extension SessionPool {
     package func authenticating<Output>(
         on slot: Slot, _ body: () throws(PKCS11Error) -> Output
     ) throws(PKCS11Error) -> Output {
-        let state = currentState()
         let turn = try state.wait(until: .after(configuration.deadline)) { state throws(PKCS11Error) -> Int? in
             if state.isAuthenticating { return nil }
             if case .refused(let error) = state.login { throw error }

@@ -6,7 +6,6 @@ import Synchronization
 extension SessionPool {
     /// Brings the pool's state to the module's generation and logs in to the token if necessary.
     func prepare(_ state: Lock<State>, _ deadline: Deadline, _ climb: inout Climb) throws {
-        if module.isForked { try module.reinitialize() }
         while true {
             let generation = module.generation
             let mayLogIn = climb.mayLogIn()

@@ -9,8 +9,8 @@ import Synchronization
 /// that may run twice is repeated within the call, within two seconds and with one login at most. A second login is
 /// tried only if the first ended before the token had checked the PIN.
 ///
-/// All calls block the calling thread. They may be made from any thread, and in a forked child. The child starts with a
-/// new state and does not touch the parent's sessions.
+/// All calls block the calling thread and may be made from any thread. In a process that was forked after the module
+/// was loaded they throw.
 @safe public final class SessionPool: Sendable {
     /// The settings of a pool.
     public struct Configuration: Sendable {
@@ -57,11 +57,7 @@ import Synchronization
     let watchdog: Watchdog?
     let logins = Atomic<Int>(0)
 
-    /// The process that `sharedState` belongs to; 0 while a child replaces it.
-    private let process = Atomic<Int32>(getpid())
-    // Written only by the thread that has put 0 into `process`, and read only after `process` was seen to be this
-    // process.
-    nonisolated(unsafe) private var sharedState: Lock<State>
+    let state: Lock<State>
 
     /// Surrounds every login with a PIN.
     ///
@@ -92,7 +88,7 @@ import Synchronization
         self.pin = pin
         self.admission = admission
         watchdog = configuration.slowCallNotice.map { Watchdog(notice: $0) }
-        unsafe sharedState = Lock(State(limit: configuration.maximumSessions, generation: module.generation))
+        state = Lock(State(limit: configuration.maximumSessions, generation: module.generation))
         module.register(self)
     }
 
@@ -116,7 +112,7 @@ import Synchronization
     public func withSession<Result>(
         idempotent: Bool = true, deadline: Deadline? = nil, _ body: (borrowing Session) throws -> Result
     ) throws -> Result {
-        let state = currentState()
+        try module.requireOwnProcess()
         var climb = Climb(deadline: deadline)
         while true {
             let pooled: PooledSession
@@ -157,7 +153,7 @@ import Synchronization
     package func openSession() throws -> Session {
         try withSession { _ in }
         let deadline = Deadline.after(configuration.deadline)
-        let place = try slot(currentState(), until: deadline)
+        let place = try slot(state, until: deadline)
         return try place.slot.openSession(readWrite: !place.isWriteProtected, until: deadline)
     }
 
@@ -179,7 +175,7 @@ import Synchronization
     /// - Throws: `ReturnValue.sessionCount` or `cantLock` if there was no session in time, `tokenNotPresent`, the
     ///   answer of `C_Login`, or the errors of `pin`.
     package func login(provingPIN: Bool, unlessRefusedSince attempts: Int) throws {
-        currentState().withLock { state in
+        state.withLock { state in
             if case .refused = state.login, state.attempt <= attempts { state.login = .needed }
             switch state.login {
             case .ready, .refused: break
@@ -190,11 +186,11 @@ import Synchronization
     }
 
     /// The number of logins begun in this process.
-    package var loginAttempts: Int { currentState().withLock { $0.attempt } }
+    package var loginAttempts: Int { state.withLock { $0.attempt } }
 
     /// Forgets that a PIN was refused: the next call asks for a PIN and sends it.
     public func forgetRefusal() {
-        currentState().withLock { if case .refused = $0.login { $0.login = .needed } }
+        state.withLock { if case .refused = $0.login { $0.login = .needed } }
     }
 
     /// Logs the token out, for the whole process; the next call logs in again.
@@ -208,7 +204,7 @@ import Synchronization
     /// - Throws: The answer of `C_Logout`, except `userNotLoggedIn`; `sessionCount` if a login lasts beyond the
     ///   deadline.
     public func logout() throws {
-        let state = currentState()
+        try module.requireOwnProcess()
         let anchor = state.wait(until: .after(configuration.deadline)) { state -> PooledSession?? in
             if case .inProgress = state.login { return nil }
             return .some(state.forgetLogin())
@@ -229,7 +225,6 @@ import Synchronization
 
     /// Closes all sessions, or as soon as their operation has ended. Later calls throw `ReturnValue.sessionClosed`.
     public func close() {
-        let state = currentState()
         // Taken out of the lock, because closing a session calls the module.
         let (leases, anchor, boxes) = state.withLock { state in
             let (leases, waiters) = state.machine.close()
@@ -247,8 +242,7 @@ import Synchronization
     /// - Throws: `ReturnValue.tokenNotPresent` if the token does not exist, `cantLock` if another call of the module
     ///   did not return before the deadline, or the module's answer.
     public func tokenInfo() throws -> TokenInfo {
-        if module.isForked { try module.reinitialize() }
-        let state = currentState()
+        try module.requireOwnProcess()
         let deadline = Deadline.after(configuration.deadline)
         var ladder = Ladder()
         while true {
@@ -277,7 +271,6 @@ import Synchronization
     /// SoftHSM may treat a token as broken for the rest of the process. It still signs with that token, but neither
     /// finds nor creates objects.
     package var isTokenSound: Bool {
-        let state = currentState()
         guard let place = state.withLock({ $0.place }), place.generation == module.generation else { return true }
         do throws(PKCS11Error) {
             _ = try place.slot.tokenInfo(until: .after(configuration.deadline))
@@ -289,32 +282,6 @@ import Synchronization
 
     /// Whether an operation runs on a session of the pool, or one is being opened for it.
     var isBusy: Bool {
-        currentState().withLock { $0.machine.sessionCount > $0.machine.idle.count }
-    }
-
-    /// The state of the pool in this process.
-    @inline(__always)
-    func currentState() -> Lock<State> {
-        let identifier = getpid()
-        if process.load(ordering: .acquiring) == identifier { return unsafe sharedState }
-        return adoptFork(identifier)
-    }
-
-    /// Starts over in a forked child, where the parent's lock may be held by a thread that does not exist here.
-    private func adoptFork(_ identifier: Int32) -> Lock<State> {
-        while true {
-            let seen = process.load(ordering: .acquiring)
-            if seen == identifier { return unsafe sharedState }
-            let (isOurs, _) = process.compareExchange(expected: seen, desired: 0, ordering: .acquiringAndReleasing)
-            if seen != 0 && isOurs {
-                // Never released: destroying a condition variable on which the parent's threads wait would block.
-                _ = unsafe Unmanaged.passRetained(sharedState)
-                unsafe sharedState = Lock(State(limit: configuration.maximumSessions, generation: module.generation))
-                logins.add(1, ordering: .relaxed)
-                process.store(identifier, ordering: .releasing)
-                return unsafe sharedState
-            }
-            usleep(100)
-        }
+        state.withLock { $0.machine.sessionCount > $0.machine.idle.count }
     }
 }

@@ -143,25 +143,6 @@ import Testing
         try writer.discardPending()
     }
 
-    @Test func `a child that is forked by who makes objects is not taken for him`() async {
-        await #expect(processExitsWith: .success) { try ObjectLockTests.readInChild() }
-    }
-
-    private static func readInChild() throws {
-        let throwaway = try ThrowawayKeychain()
-        let keychain = try Keychain.open(
-            throwaway.keychain.name, in: throwaway.directories, options: ObjectLockTests().impatient())
-        let status = try keychain.token.writingObjects {
-            // The only thread of the child is a copy of this one, which has the lock for as long.
-            ForkedChild.run {
-                let answer = code { try keychain.token.readingObjects {} }
-                _exit(answer == .vaultBusy ? 0 : 1)
-            }
-        }
-        #expect(status == 0)
-        withExtendedLifetime(throwaway) {}
-    }
-
     /// Where the objects of a keychain's token lie.
     private func directory(of test: TestKeychain) throws -> URL {
         let token = test.keychain.token
