@@ -52,13 +52,13 @@ protocol StoreReader {
     /// The live row with a primary key.
     func row(primaryKey: Data) throws -> SealedRow?
 
-    /// How many live rows there are.
+    /// How many rows there are in any state.
     func rowCount() throws -> Int
 
     /// How many live rows of a class there are.
     func rowCount(classDigest: Data) throws -> Int
 
-    /// How many rows there are by the record of the rows.
+    /// How many rows there are in any state, by the record of the rows.
     func recordedRowCount() throws -> Int
 
     /// All wrapping keys, oldest first.

@@ -132,7 +132,7 @@ struct SQLiteTransaction: StoreWriter {
     }
 
     func rowCount() throws -> Int {
-        try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM item WHERE state = 0") ?? 0
+        try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM item") ?? 0
     }
 
     func rowCount(classDigest: Data) throws -> Int {

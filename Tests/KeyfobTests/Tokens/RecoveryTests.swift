@@ -89,6 +89,7 @@ import Testing
         #expect(left.count == 2)
         try leave(left.map { UnfinishedObject(awaitingCertificate: $0, name: "left") }, in: keychain)
         let other = try test.reopen()
+        #expect(try other.passwordCount() == 0)
         _ = try other.generateKey(.aes(bits: 128), label: "next")
         #expect(try other.find(.keys).compactMap(\.label) == ["next"])
         #expect(try other.token.readObjects().objects.count { $0.id == Data([0x0C]) } == 2)
