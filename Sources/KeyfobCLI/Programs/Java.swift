@@ -31,7 +31,7 @@ struct Java: Program {
                 "#   store.load(null, pin);",
             ],
             notes: ["the slot's number is the token's for as long as it exists; SunPKCS11 cannot be told a label"]
-                + aliasNotes(use.label) + versionNotes(use),
+                + aliasNotes(use.certificateLabel) + versionNotes(use),
             check: check(use, configuration.name, options(configuration.name), pin))
     }
 
@@ -77,7 +77,7 @@ struct Java: Program {
             command -v keytool >/dev/null || { echo 'keytool (a JRE) is not installed'; exit 127; }
             # Java takes letters that the locale has not for question marks.
             export LC_ALL=C.UTF-8
-            label=\(ShellWord.quoted(alias(use.label)))
+            label=\(ShellWord.quoted(alias(use.certificateLabel)))
             timeout 60 keytool -list \(options)\(pin) -alias "$label" >list.log 2>&1 || { cat list.log; exit 1; }
             grep -q 'PrivateKeyEntry' list.log || { cat list.log; exit 1; }
             # keytool signs a request with the key; openssl verifies it.

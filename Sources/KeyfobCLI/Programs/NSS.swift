@@ -14,7 +14,7 @@ struct NSS: Program {
         // With an Ed25519 key, NSS 3.87 (Debian 12) fails with SEC_ERROR_UNSUPPORTED_KEYALG, in its tools and in TLS.
         try use.requireNoEdwardsKey("NSS")
         let pin = use.pinFile.map { " -f \(ShellWord.quoted($0))" } ?? ""
-        let nickname = ShellWord.quoted(use.tokenLabel + ":" + use.label)
+        let nickname = ShellWord.quoted(use.tokenLabel + ":" + use.certificateLabel)
         func commands(_ database: String) -> [String] {
             let database = ShellWord.quoted("sql:" + database)
             return [

@@ -6,8 +6,10 @@ import PKCS11
 
 /// A key on a token, with the data that other programs need.
 struct TokenUse {
-    /// The label of the item.
+    /// The name of the item.
     let label: String
+    /// The label of the certificate object on the token, for programs that look for a label. Renewals do not change it.
+    let certificateLabel: String
     /// The URI of the private key.
     let uri: PKCS11URI
     /// The path of the PKCS#11 module.

@@ -136,8 +136,9 @@ struct URICommand: ParsableCommand {
         case .path(let path): module = path
         case .softHSM, .registered: module = slot.module.path
         }
+        let certificateLabel = try identity.flatMap { try keychain.certificateURI(of: $0).object }
         let use = TokenUse(
-            label: label, uri: uri, module: module, slotID: slot.id, tokenLabel: keychain.tokenLabel,
+            label: label, certificateLabel: certificateLabel ?? label, uri: uri, module: module, slotID: slot.id, tokenLabel: keychain.tokenLabel,
             softHSMConfiguration: keychain.configuration.module == .softHSM
                 ? Keychains().softHSM.configuration.path : nil,
             pinFile: keychain.pinFile, publicKey: publicKey, chain: chain, edwardsKeys: edwardsKeys,
