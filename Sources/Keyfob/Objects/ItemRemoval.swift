@@ -17,8 +17,6 @@ struct ItemRemoval {
     private var removedObjects: [TokenObject] = []
     /// The rows that are deleted.
     private var removedRows: [SealedRow] = []
-    /// Whether nothing was destroyed so far.
-    private(set) var isUntouched = true
 
     /// - Parameter items: What `criteria` found; each has an object.
     init(of items: [Item], _ criteria: Criteria, from keychain: Keychain, _ keys: VaultKeys) {
@@ -66,7 +64,7 @@ struct ItemRemoval {
     }
 
     /// Destroys the objects.
-    mutating func perform(in session: borrowing Session) throws -> TokenWriter.Outcome {
+    func perform(in session: borrowing Session) throws -> TokenWriter.Outcome {
         // All handles first, so that an object that is missing stops the removal before anything is destroyed.
         var handles: [ObjectHandle] = []
         for object in removedObjects {
@@ -74,10 +72,7 @@ struct ItemRemoval {
                 handles.append(handle)
             }
         }
-        for handle in handles {
-            try session.destroy(handle)
-            isUntouched = false
-        }
+        for handle in handles { try session.destroy(handle) }
         return TokenWriter.Outcome(removed: removedObjects)
     }
 

@@ -21,8 +21,6 @@ extension Keychain {
             try removal.prepare($0)
         } change: { session, _, _ in
             try removal.perform(in: session)
-        } isUntouched: {
-            removal.isUntouched
         } commit: { writer, _ in
             try removal.commit(to: writer)
             return try items.count + remove(bare, leavingTombstones: leavesTombstones, writer, keys)

@@ -39,7 +39,6 @@ struct TokenWriter: Sendable {
     ///   - change: Does the token's part. Runs at most once. It is given the objects that killed changes have left, and
     ///     a closure that replaces the rows of the objects, for a key whose identifier is known only when it has been
     ///     generated.
-    ///   - isUntouched: Whether a removal that failed has destroyed nothing, so that nothing is left to finish.
     ///   - commit: Writes the items, in the transaction that also removes the rows of the change.
     /// - Returns: What `commit` returns.
     /// - Throws: `KeychainError`; what the closures throw.
@@ -47,7 +46,6 @@ struct TokenWriter: Sendable {
         _ operation: TokenOperation, listing key: TokenObject? = nil,
         prepare: ([TokenObject]) throws -> [UnfinishedObject],
         change: (borrowing Session, [TokenObject], ([UnfinishedObject]) throws -> Void) throws -> Outcome,
-        isUntouched: () -> Bool = { false },
         commit: (any StoreWriter, Outcome) throws -> Result
     ) throws -> Result {
         try alone {
@@ -88,9 +86,10 @@ struct TokenWriter: Sendable {
                 index.didChange(to: outcome.applied(to: objects), stamp: stamp, from: before?.stamp)
                 return result
             } catch {
-                // The first error is the one to report. What cannot be undone now stays hidden.
+                // The first error is the one to report. What cannot be undone now stays hidden. A removal that destroyed
+                // an object is finished by the next opening.
                 let isRemoval = unfinished.contains { $0.state == .removing }
-                let isVoid = isRemoval ? isUntouched() : (try? undo(unfinished, since: before)) == true
+                let isVoid = (try? isRemoval ? arePresent(unfinished) : undo(unfinished, since: before)) == true
                 if isVoid { try? store.write(keys.tree) { try delete(unfinished, $0) } }
                 throw isRemoved ? afterRemoval(error) : error
             }
@@ -181,6 +180,15 @@ struct TokenWriter: Sendable {
             guard !pending.isEmpty else { return }
             let isWhole = try destroy(pending)
             if isWhole { try store.write(keys.tree) { try delete(pending, $0) } }
+        }
+    }
+
+    /// Whether all objects are on the token. A token may destroy an object and report an error.
+    private func arePresent(_ objects: [UnfinishedObject]) throws -> Bool {
+        token.forgetHandles()
+        return try token.withSession(.read) { session in
+            let present = try token.readableObjects(in: session).map(\.object)
+            return objects.allSatisfy { one in present.contains { one.matches($0) } }
         }
     }
 
