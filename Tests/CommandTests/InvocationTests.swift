@@ -221,9 +221,10 @@ import Testing
         }
     }
 
-    @Test func `the README tells what each exit status means`() throws {
+    @Test func `the article Scripting explains each exit status`() throws {
         let top = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../..")
-        let text = try String(contentsOf: top.appendingPathComponent("README.md"), encoding: .utf8)
+        let article = top.appendingPathComponent("Sources/Keyfob/Documentation.docc/Scripting.md")
+        let text = try String(contentsOf: article, encoding: .utf8)
         for status in Set(ExitStatus.table.values.map(\.rawValue)) {
             #expect(text.contains("\n| \(status) | "), "\(status)")
         }

@@ -59,7 +59,7 @@ struct WorkersUserTests {
         ).run()
     }
 
-    @Test("the recipes of the README, followed to the letter on a fresh machine, serve and renew")
+    @Test("the recipes of the article Servers, followed literally on a fresh machine, serve and renew")
     func recipes() throws {
         let directory = try TemporaryDirectory()
         for name in ["nginx", "httpd"] {
@@ -85,9 +85,10 @@ struct WorkersUserTests {
             "\(result.output)\(result.error)")
     }
 
-    /// The commands of a recipe, as they stand in the README.
+    /// Returns the commands of a recipe in the article Servers.
     private static func recipe(_ name: String) throws -> String {
-        let text = try String(contentsOf: Machine.repository.appendingPathComponent("README.md"), encoding: .utf8)
+        let article = "Sources/Keyfob/Documentation.docc/Servers.md"
+        let text = try String(contentsOf: Machine.repository.appendingPathComponent(article), encoding: .utf8)
         let start = try #require(text.range(of: "\n```sh \(name)\n"))
         let end = try #require(text.range(of: "\n```\n", range: start.upperBound..<text.endIndex))
         return String(text[start.upperBound..<end.lowerBound]) + "\n"
