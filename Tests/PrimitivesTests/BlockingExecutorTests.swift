@@ -4,12 +4,12 @@ import TestSupport
 import Testing
 
 struct BlockingExecutorTests {
-    @Test func `a forked child has threads of its own, and does nothing that waited in its parent`() async {
+    @Test func `a forked child has its own threads, and does not run work queued in its parent`() async {
         // Run in a new process: in this one, the child could inherit a lock held by another test's thread.
         await #expect(processExitsWith: .success) { BlockingExecutorTests.startInChild() }
     }
 
-    @Test func `what waits behind work that hangs is done all the same`() {
+    @Test func `work queued behind work that hangs is done`() {
         let executor = BlockingExecutor(width: 1)
         let isOver = Lock(false)
         for _ in 0..<2 {
@@ -55,7 +55,7 @@ struct BlockingExecutorTests {
         return tally.wait(until: .after(.seconds(120))) { $0.done == 400 ? $0.most : nil }
     }
 
-    @Test func `work that comes to its end is done on no more threads than the executor is wide`() {
+    @Test func `work that ends runs on as many threads as the executor is wide`() {
         // If a busy machine runs neither thread for a second, they seem to hang.
         let tries = (0..<3).lazy.map { _ in Self.mostAtOnce() }
         #expect(tries.contains { $0.map { $0 <= 2 } == true })
