@@ -141,7 +141,7 @@ import Testing
         #expect(run.error == "out\ntty\n1\n")
     }
 
-    @Test(arguments: ["0022", "0027", "0077"]) func `files of the command have the modes of the caller's files`(mask: String) throws {
+    @Test(arguments: ["0022", "0027", "0077"]) func `files of the command have modes of the caller`(mask: String) throws {
         let home = try IdentityHome()
         try make(home, "web")
         try home.shell(
@@ -212,7 +212,7 @@ import Testing
         #expect(try home.shell("cat file") == (file ?? "none") + "\n")
     }
 
-    @Test(arguments: ["0022", "0077"]) func `files of an issuing command have the modes of the caller's files`(mask: String) throws {
+    @Test(arguments: ["0022", "0077"]) func `files of an issuing command have modes of the caller`(mask: String) throws {
         let home = try IdentityHome()
         try make(home, "web")
         let script = try home.directory.write("umask > '\(home.file("mask"))'; exit 3\n".utf8, to: "script")
