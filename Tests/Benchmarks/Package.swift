@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A package of its own, so that nobody who builds Keyfob builds its benchmarks. `Scripts/bench` runs it.
+// A separate package, so that a build of Keyfob does not build its benchmarks. `Scripts/bench` runs it.
 let package = Package(
     name: "keyfob-benchmarks",
     dependencies: [.package(name: "keyfob", path: "../..")],

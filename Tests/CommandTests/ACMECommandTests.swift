@@ -25,9 +25,9 @@ struct ACMECommandTests {
         let made = try create(home, "web", server, ["--dns", "www.example.org", "--dns", "example.org"] + options)
         try #require(made.status == 0, "\(made.error)")
         #expect(made.output.contains("Pebble Intermediate CA") && made.output.contains("\"kept\":[]"))
-        // Answers do not stay; the account's key is on the token.
+        // No challenge answers are left behind; the account's key is on the token.
         #expect(try home.shell("find www -type f").isEmpty)
-        // A web server runs as another user, and must get there.
+        // A web server runs as another user, and must be able to reach the directory.
         #expect(try home.shell("stat -c %a www/.well-known www/.well-known/acme-challenge") == "755\n755\n")
         #expect(try home.keyfob("key", "ls").output.contains("acme account 127.0.0.1:"))
         try home.shell("\(Tool.keyfob([]).path) cert export web -o web.pem")
@@ -39,7 +39,7 @@ struct ACMECommandTests {
         }
         let first = try publicKey()
 
-        // Nothing but the name: the settings were written down.
+        // Only the name is given: the settings were stored.
         let renewed = try home.keyfob("identity", "renew", "web", "--force")
         #expect(renewed.status == 0, "\(renewed.error)")
         let lines = renewed.output.split(separator: "\n")
@@ -59,7 +59,7 @@ struct ACMECommandTests {
         #expect(accounts.count == 1)
     }
 
-    @Test func `what an ACME server refuses is told, and the key that waits is used the next time`() throws {
+    @Test func `an ACME server's refusal is reported, and the waiting key is used the next time`() throws {
         let home = try IdentityHome()
         let server = try PebbleServer(home)
         let authority = ["--acme-ca", home.file("acme-ca.pem")]
@@ -98,7 +98,7 @@ struct ACMECommandTests {
         #expect(away.status == 1 && away.error.contains("cannot be reached: nobody answers there"))
     }
 
-    /// What the tests below say to every server.
+    /// The answers of the server in the tests below.
     private func options(_ home: IdentityHome) -> [String] { ["--acme-ca", home.file("acme-ca.pem"), "--agree-tos"] }
 
     private func names(of name: String, in home: IdentityHome) throws -> String {
@@ -107,7 +107,7 @@ struct ACMECommandTests {
         return try home.shell("openssl x509 -in '\(file)' -noout -ext subjectAltName")
     }
 
-    @Test func `a machine without a web server answers itself, for names and for addresses`() throws {
+    @Test func `without a web server the command answers challenges itself, for names and addresses`() throws {
         let home = try IdentityHome()
         let server = try PebbleServer(home, hasWebServer: false)
         let listen = ["--listen", server.httpPort] + options(home)
@@ -115,14 +115,14 @@ struct ACMECommandTests {
         try #require(made.status == 0, "\(made.error)")
         let text = try names(of: "web", in: home)
         for name in ["IP Address:127.0.0.1", "DNS:web.example", "DNS:b.example"] { #expect(text.contains(name), "\(text)") }
-        // The port is free again, and the address is kept for the renewal.
+        // The port is free again, and the address is stored for the renewal.
         let renewed = try home.keyfob("identity", "renew", "web", "--force", "--new-key")
         #expect(renewed.status == 0, "\(renewed.error)")
         #expect(try names(of: "web", in: home).contains("IP Address:127.0.0.1"))
     }
 
     @Test(.enabled(if: Machine.hasIPv6, "this machine has no IPv6"))
-    func `a machine answers itself for an address of IPv6`() throws {
+    func `the command answers challenges for an IPv6 address itself`() throws {
         let home = try IdentityHome()
         let server = try PebbleServer(home, hasWebServer: false)
         let six = try create(home, "six", server, ["--ip", "::1", "--listen", "[::1]:" + server.httpPort] + options(home))
@@ -130,7 +130,7 @@ struct ACMECommandTests {
         #expect(try names(of: "six", in: home).contains("IP Address:0:0:0:0:0:0:0:1"))
     }
 
-    @Test func `an address where nothing can listen is told`() throws {
+    @Test func `an address that cannot be listened on is reported`() throws {
         let home = try IdentityHome()
         let server = try PebbleServer(home)
         let name = ["--dns", "web.example"] + options(home)
@@ -147,7 +147,7 @@ struct ACMECommandTests {
         }
     }
 
-    @Test func `a wildcard is proved by a command that makes the record, which is removed`() throws {
+    @Test func `a command that creates the record, which is removed again, proves a wildcard`() throws {
         let home = try IdentityHome()
         let server = try PebbleServer(home, hasWebServer: false)
         try home.shell(
@@ -178,12 +178,12 @@ struct ACMECommandTests {
         #expect(address.status == 1 && address.error.contains("Addresses need HTTP-01"), "\(address.error)")
         let failing = try create(home, "x", server, ["--dns", "x.example", "--dns-hook", "false"] + options(home))
         #expect(failing.status == 1 && failing.error.contains("ended with status 1"), "\(failing.error)")
-        // A command that makes no record, of which it says that it did.
+        // A command that creates no record, although it reports success.
         let lying = try create(home, "x", server, ["--dns", "x.example", "--dns-hook", "true"] + options(home))
         #expect(lying.status == 1 && lying.error.contains("_acme-challenge.x.example"), "\(lying.error)")
     }
 
-    @Test func `an account is bound to one elsewhere, once, and its key is not kept`() throws {
+    @Test func `an account is bound to one elsewhere, once, and the binding's key is not stored`() throws {
         let home = try IdentityHome()
         let key = "zWNDZM6eQGHWpSRTPal5eIUYFTu7EajVIoguysqZ9wG44nMEtx3MUAsUDkMTQ12W"
         let server = try PebbleServer(home, hasWebServer: false, externalAccounts: ["customer-1": key])
@@ -210,7 +210,7 @@ struct ACMECommandTests {
         try #require(made.status == 0, "\(made.error)")
         try home.shell("rm eab")
         #expect(!made.output.contains("customer-1"))
-        // Whoever renews has the account, and needs nothing else.
+        // A renewal uses the existing account, and needs nothing else.
         let renewed = try home.keyfob("identity", "renew", "web", "--force")
         #expect(renewed.status == 0, "\(renewed.error)")
         #expect(try home.shell("grep -rlF zWND home run || true").isEmpty)

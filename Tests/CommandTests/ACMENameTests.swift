@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What a request to an ACME server names: what was ordered, and nothing else (RFC 8555 7.4).
+/// The names in a request to an ACME server: those that were ordered, and nothing else (RFC 8555 7.4).
 @Suite struct ACMENameTests {
     /// The options of an order from a server.
     private func issuer(_ server: ScriptedACMEServer, _ home: IdentityHome) -> [String] {
@@ -10,13 +10,13 @@ import Testing
             home.file("acme-ca.pem"), "--json"]
     }
 
-    /// The subject of the last request that a server got.
+    /// The subject of the last request that a server received.
     private func subject(_ home: IdentityHome) throws -> String {
         try home.shell("openssl req -inform DER -in in.csr -noout -subject -nameopt RFC2253")
             .trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// How many orders a server got.
+    /// The number of orders that a server received.
     private func orders(_ home: IdentityHome) throws -> Int {
         try home.shell("cat orders 2> /dev/null || true").split(separator: "\n").count
     }
@@ -26,7 +26,7 @@ import Testing
         ("O=Example", "subject="), ("CN=192.0.2.7", "subject="), ("CN=bücher.example", "subject="),
         ("CN=WEB.example", "subject=CN=WEB.example"), ("CN=web.example,O=Example", "subject=CN=web.example"),
     ])
-    func `a renewal asks for a common name only where that is one of the hosts`(
+    func `a renewal requests a common name only if it is one of the hosts`(
         before: String, asked: String
     ) throws {
         let home = try IdentityHome()
@@ -53,7 +53,7 @@ import Testing
         (["--cn", "192.0.2.7", "--dns", "web.example", "--ip", "192.0.2.7"], "subject="),
         (["--subject", "O=Example", "--dns", "web.example"], "subject="),
     ])
-    func `a common name that is one of the names may be asked for`(names: [String], asked: String) throws {
+    func `a common name that is one of the names may be requested`(names: [String], asked: String) throws {
         let home = try IdentityHome()
         let server = try ScriptedACMEServer(home, fault: "")
         let made = try Tool.keyfob(
@@ -72,7 +72,7 @@ import Testing
         (["--dns", "web.example", "--other-name", "1.3.6.1.4.1.311.20.2.3:web@a.example"], "cannot prove \\\"other:"),
         (["--cn", "Example Web Server"], "there is none"),
     ])
-    func `what an ACME server does not certify is refused before a key is made, and nothing is ordered`(
+    func `a request that ACME cannot certify is refused before a key is made, and nothing is ordered`(
         names: [String], reason: String
     ) throws {
         let home = try IdentityHome()
@@ -106,7 +106,7 @@ import Testing
         #expect(try renewed.status == 2 && IdentityHome.code(renewed) == "argument.invalid", "\(renewed.error)")
         #expect(renewed.error.contains("cannot prove") && renewed.error.contains(name[1]), "\(renewed.error)")
         #expect(try orders(home) == 0 && home.keyfob("key", "ls", "--format", "tsv").output == before)
-        // Another issuer has it.
+        // Another issuer can certify it.
         #expect(try home.keyfob("identity", "renew", "web", "--force").status == 0)
     }
 }

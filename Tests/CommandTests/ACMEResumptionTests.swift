@@ -2,14 +2,14 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Orders that were finalized by a process which was killed before it had the certificate.
+/// Orders that were finalized by a process that was killed before it had the certificate.
 @Suite struct ACMEResumptionTests {
-    /// A keychain whose commands are killed when they ask an ACME server for a certain thing.
+    /// A keychain whose commands are killed at a chosen request to an ACME server.
     private struct Bench {
         let home: IdentityHome
 
-        /// `curl`, as the command finds it, notes what is asked for, and ends its parent where it is told to. What
-        /// `stop` names, it asks for all the same, once its parent was sent a signal.
+        /// `curl`, as the command finds it, logs each request, and kills its parent at the chosen one. For the requests
+        /// that `stop` names, it sends its parent a signal first and makes the request all the same.
         init() throws {
             home = try IdentityHome()
             try home.interposeCurl(
@@ -28,14 +28,14 @@ import Testing
             return try Tool.keyfob(arguments, environment: home.environment.merging(path) { $1 }).run()
         }
 
-        /// Runs a command that is killed before or after it has asked for what is named.
+        /// Runs a command that is killed before or after the named request.
         func kill(_ when: String, _ place: String, _ arguments: [String]) throws {
             try home.shell("printf %s '\(place)' > \(when)")
             let killed = try keyfob(arguments)
             try #require(killed.status == 137 || killed.status == 9, "\(killed.output)\(killed.error)")
         }
 
-        /// How often something was asked for.
+        /// The number of requests of a kind.
         func asked(_ place: String) throws -> Int {
             let text = try home.shell("grep -c '\(place)' asked || true")
             return try #require(Int(text.trimmingCharacters(in: .whitespacesAndNewlines)))
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(arguments: [("after", "/finalize"), ("before", "/cert"), ("after", "/cert"), ("before", "/finalize")])
-    func `the next attempt fetches what was issued, for the key that was made for it`(
+    func `the next attempt fetches the issued certificate, for the key that was made for it`(
         when: String, place: String
     ) throws {
         let bench = try Bench()
@@ -85,7 +85,7 @@ import Testing
         #expect(renewed.status == 0 && renewed.output.contains("  order of before found, "), "\(renewed)")
         #expect(try bench.asked("/newOrder") == 2 && bench.keys() == ["web"])
 
-        // A new one, which nobody asks for again.
+        // A new one, which no command requests again.
         let before = try bench.publicKey()
         try bench.kill(when, place, ["identity", "renew", "web", "--force", "--new-key"])
         #expect(try bench.keys().count == 2)
@@ -97,7 +97,7 @@ import Testing
         #expect(try bench.home.keyfob("identity", "check", "web").status == 0)
     }
 
-    @Test func `a signal while the order of before is waited for leaves it to the next attempt`() throws {
+    @Test func `a signal while an earlier order is waited for leaves it to the next attempt`() throws {
         let bench = try Bench()
         let server = try ScriptedACMEServer(bench.home, fault: "hold:order")
         let create = creation(bench, server.directory)
@@ -128,11 +128,11 @@ import Testing
         #expect(try bench.asked(next) == count && !FileManager.default.fileExists(atPath: bench.home.file("stop")))
         let created = try bench.keyfob(create)
         #expect(created.status == 0, "\(created.error)")
-        // An order whose challenges were not known to be done is not on record.
+        // An order is recorded only after its challenges are known to be done.
         #expect(try bench.asked("/newOrder") == (fault.isEmpty ? 1 : 2) && bench.asked("/finalize") == 1)
     }
 
-    @Test func `the key of an order that had not come so far is used, of whatever kind it is`() throws {
+    @Test func `the key of an order that had not come so far is used, with any kind of key`() throws {
         let bench = try Bench()
         let server = try ScriptedACMEServer(bench.home, fault: "")
         #expect(try bench.keyfob(creation(bench, server.directory)).status == 0)
@@ -144,7 +144,7 @@ import Testing
         #expect(try bench.home.shell("openssl x509 -in out.pem -noout -text").contains("rsaEncryption"))
     }
 
-    @Test func `a key whose order was given up does not stay`() throws {
+    @Test func `the key of an abandoned order is removed`() throws {
         let bench = try Bench()
         let server = try ScriptedACMEServer(bench.home, fault: "")
         #expect(try bench.keyfob(creation(bench, server.directory)).status == 0)
@@ -162,7 +162,7 @@ import Testing
         }
     }
 
-    @Test func `a key of which somebody has written a request is neither destroyed nor used again`() throws {
+    @Test func `a key with a certificate request is neither destroyed nor used again`() throws {
         let bench = try Bench()
         let server = try ScriptedACMEServer(bench.home, fault: "")
         #expect(try bench.keyfob(creation(bench, server.directory)).status == 0)
@@ -182,7 +182,7 @@ import Testing
         let other = try bench.keyfob(renewal + ["--new-key"])
         #expect(other.status == 0 && !other.output.contains("order of before"), "\(other)")
         #expect(try bench.keys().count == 3)
-        // What was ordered for it elsewhere has come.
+        // The certificate that was ordered for it elsewhere has arrived.
         try bench.home.shell(
             """
             openssl x509 -req -in own.csr -CA acme-ca.pem -CAkey acme-ca.key -CAcreateserial -days 5 -out own.pem \
@@ -192,14 +192,14 @@ import Testing
         #expect(installed.status == 0, "\(installed.error)")
     }
 
-    /// What may have become of a record until somebody reads it.
+    /// Damage that a record may have when it is read.
     @Test(arguments: [
         ": > \"$f\"", "echo '{}' > \"$f\"", "head -c 40 \"$f\" > t; cat t > \"$f\"", "chmod 644 \"$f\"",
         "rm \"$f\"; mkdir \"$f\"", "sed -i 's/[/]order/\\/nowhere/; s/[/]nowhere\"/\\/elsewhere\"/' \"$f\"",
         "sed -i 's/\"url\":\"https/\"url\":\"http/' \"$f\"",
         "sed -i 's/\"url\":\"[^\"]*\"/\"url\":\"https:\\/\\/127.0.0.1:1\\/\"/' \"$f\"",
     ])
-    func `a record that is worth nothing keeps nobody from a new order`(change: String) throws {
+    func `an invalid record does not prevent a new order`(change: String) throws {
         let bench = try Bench()
         let server = try ScriptedACMEServer(bench.home, fault: "")
         let create = creation(bench, server.directory)
@@ -213,7 +213,7 @@ import Testing
         #expect(try bench.home.keyfob("identity", "check", "web").status == 0)
     }
 
-    @Test func `an order for something else, or of another server, is not taken for it`() throws {
+    @Test func `an order for other names, or of another server, is not continued`() throws {
         let bench = try Bench()
         let server = try ScriptedACMEServer(bench.home, fault: "")
         try bench.kill("before", "/cert", creation(bench, server.directory))
@@ -229,7 +229,7 @@ import Testing
         #expect(try bench.asked("/newOrder") == 4)
     }
 
-    @Test func `an order that leaves out the subject of the certificate before is taken up again`() throws {
+    @Test func `an order that leaves out the subject of the previous certificate is continued`() throws {
         let bench = try Bench()
         let server = try ScriptedACMEServer(bench.home, fault: "")
         let made = try bench.home.keyfob(
@@ -257,7 +257,7 @@ import Testing
         #expect(try bench.asked("/newOrder") == 2 && bench.asked("/finalize") == 2 && bench.records().count == 1)
         #expect(try bench.publicKey() == first)
         try bench.home.shell("cmp first.pem now.pem")
-        // The moment has come.
+        // The certificate has become valid.
         try bench.home.shell(
             """
             openssl x509 -req -inform DER -in in.csr -CA acme-ca.pem -CAkey acme-ca.key -CAcreateserial -days 5 \
@@ -270,7 +270,7 @@ import Testing
         #expect(isSameKey == (key == "--same-key"))
     }
 
-    @Test func `what the keychain has had already is not installed again`() throws {
+    @Test func `a certificate that the keychain has had is not installed again`() throws {
         let bench = try Bench()
         let server = try ScriptedACMEServer(bench.home, fault: "")
         #expect(try bench.keyfob(creation(bench, server.directory)).status == 0)
@@ -278,14 +278,14 @@ import Testing
         let record = try #require(bench.records().first)
         try bench.home.shell("cp -p '\(record)' kept")
         #expect(try bench.keyfob(["identity", "renew", "web", "--force"]).status == 0)
-        // As if we had been killed after the installation, and before the record was removed.
+        // As if the command had been killed after the installation, and before it removed the record.
         try bench.home.shell("cp -p kept '\(record)'")
         let renewed = try bench.keyfob(["identity", "renew", "web", "--force"])
         #expect(renewed.status == 0 && renewed.output.contains("  order ok, "), "\(renewed.output)\(renewed.error)")
         #expect(try bench.asked("/newOrder") == 3 && bench.records() == [])
     }
 
-    @Test func `nothing is left of a keychain that is removed`() throws {
+    @Test func `the removal of a keychain leaves no records`() throws {
         let bench = try Bench()
         let server = try ScriptedACMEServer(bench.home, fault: "")
         try bench.kill("before", "/cert", creation(bench, server.directory))
@@ -308,7 +308,7 @@ import Testing
         try bench.kill(when, place, ["identity", "renew", "web", "--force", "--new-key"])
         let renewed = try bench.keyfob(["identity", "renew", "web", "--force"])
         #expect(renewed.status == 0 && renewed.output.contains("order of before found"), "\(renewed)")
-        // What is asked for may be asked for again (RFC 8555 6.5), but not two orders for one certificate.
+        // A request may be repeated (RFC 8555 6.5), but a certificate is not ordered twice.
         #expect(try bench.home.shell("grep -o 'my-order/.*' asked | sort -u | wc -l") == "2\n")
         #expect(try bench.keys().count == 2 && bench.records() == [])
     }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// ACME servers that are busy, break off, or talk nonsense.
+/// ACME servers that are busy, close connections, or send invalid answers.
 @Suite struct ACMETroubleTests {
     private func create(_ fault: String, _ names: String...) throws -> (home: IdentityHome, result: Tool.Result) {
         let home = try IdentityHome()
@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test(arguments: ["busy", "break"], ["dir", "newNonce", "authz", "order", "cert"])
-    func `what only reads is tried again`(_ fault: String, _ place: String) throws {
+    func `a request that only reads is repeated`(_ fault: String, _ place: String) throws {
         let (home, result) = try create("\(fault):\(place)", "web.example")
         #expect(result.status == 0 && result.error.isEmpty, "\(result.error)")
         #expect(try home.shell("wc -l < orders") == "1\n")
@@ -31,7 +31,7 @@ import Testing
         ["state=invalid:order", "issues no certificate: the order is invalid"],
         ["state=:order", "a state that ACME does not know"],
     ])
-    func `what cannot be understood is told, and nothing else is printed`(_ row: [String]) throws {
+    func `an answer that cannot be parsed is reported, and nothing else is printed`(_ row: [String]) throws {
         let (_, result) = try create(row[0], "web.example")
         #expect(result.status == 1 && result.error.contains(row[1]), "\(result.error)")
         #expect(try IdentityHome.code(result) == "issuer.failed")
@@ -46,13 +46,13 @@ import Testing
     }
 
     @Test(.enabled(if: geteuid() == 0, "only root sees the descriptors of another process that hides its memory"))
-    func `a visitor for whom there is no descriptor left is served later, and nobody spins meanwhile`() throws {
+    func `a connection without a free descriptor is served later, and no thread spins until then`() throws {
         let home = try IdentityHome()
         let server = try ScriptedACMEServer(home, fault: "")
         let port = try home.freePorts(1)[0]
         let token = String(repeating: "A", count: 32)
         let place = "http://127.0.0.1:\(port)/.well-known/acme-challenge/\(token)"
-        // The command waits for this program meanwhile, and opens nothing. The thread's time is in ticks.
+        // The command waits for this program, and opens nothing in the meantime. The thread's time is in ticks.
         try home.interposeCurl(
             """
             if [ ! -e ticks ]; then case $url in
@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test(.enabled(if: isStraceUsable, "strace(1) is not installed, or may trace nothing here"))
-    func `what answers a challenge is for everybody to read, and no mode is changed by a name`() throws {
+    func `the answer to a challenge is readable for all users, and no mode is changed by name`() throws {
         let home = try IdentityHome()
         let server = try ScriptedACMEServer(home, fault: "")
         try home.interposeCurl(
@@ -95,7 +95,7 @@ import Testing
             case $url in */chall) stat -c %a www/.well-known www/.well-known/* www/.well-known/*/* > modes ;; esac
             exec /usr/bin/curl "$@"
             """)
-        // Whoever may write there, such as a web application, could put a link in the place of what was just made.
+        // A program that may write there, such as a web application, could replace the new file by a link.
         let made = try Tool(
             "strace",
             [
@@ -106,12 +106,12 @@ import Testing
         ).run()
         #expect(made.status == 0, "\(made.error)")
         #expect(try home.shell("cat modes") == "755\n755\n644\n")
-        // Of a process that hides its memory strace reads no name, but the mode.
+        // If the process hides its memory, strace reads no name, but it reads the mode.
         let calls = try home.shell("cat calls").split(separator: "\n")
         #expect(calls.filter { $0.contains(", 0755") || $0.contains(", 0644") } == [])
     }
 
-    @Test(arguments: ["create", "renew"]) func `a signal takes back what answers a challenge`(verb: String) throws {
+    @Test(arguments: ["create", "renew"]) func `a signal removes the answer to a challenge`(verb: String) throws {
         let home = try IdentityHome()
         let server = try ScriptedACMEServer(home, fault: "")
         let order = ["web", "--issuer", "acme:" + server.directory, "--web-root", home.file("www"), "--acme-ca",
@@ -139,7 +139,7 @@ import Testing
         #expect(next.status == 0, "\(next.error)")
     }
 
-    @Test func `what was renewed before a signal came is told of all the same`() throws {
+    @Test func `a renewal that ended before a signal is reported all the same`() throws {
         let home = try IdentityHome()
         let server = try ScriptedACMEServer(home, fault: "")
         for words in [
@@ -166,15 +166,15 @@ import Testing
         let document = try JSONSerialization.jsonObject(with: Data(stopped.output.utf8)) as? [String: Any]
         let identities = try #require(document?["identities"] as? [[String: Any]], "\(stopped)")
         #expect(identities.map { $0["name"] as? String } == ["a"] && document?["changed"] as? Bool == true)
-        // The command is left to the next renew.
+        // The command is left to the next renewal.
         #expect(!FileManager.default.fileExists(atPath: home.file("hooked")))
         let next = try home.keyfob("identity", "renew", "a", "--exec", hook)
         #expect(next.status == 0 && FileManager.default.fileExists(atPath: home.file("hooked")), "\(next)")
     }
 
-    @Test func `SIGINT without a terminal ends the wait for a server that says nothing`() throws {
+    @Test func `SIGINT without a terminal ends the wait for a server that does not answer`() throws {
         let home = try IdentityHome()
-        // The kernel lets curl connect; its first bytes say that it runs, and waits.
+        // The kernel lets curl connect; its first bytes show that it runs, and waits.
         let script = """
             import signal, socket, subprocess, sys
             server = socket.create_server(("127.0.0.1", 0))

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What commands that change something tell programs, and what where they cannot tell.
+/// The reports of changes to programs, and the behaviour if a report cannot be written.
 @Suite struct ChangeReportTests {
-    /// A home with something of each kind, for one command that changes it.
+    /// A home with one thing of each kind, for one command that changes it.
     private func home() throws -> IdentityHome {
         let home = try IdentityHome()
         try home.shell("openssl req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -subj /CN=ca -days 9")
@@ -30,7 +30,7 @@ import Testing
     ]
 
     @Test(arguments: commands)
-    func `whether anything was changed is a member of each document`(command: [String]) throws {
+    func `each document has a member that says if anything was changed`(command: [String]) throws {
         let home = try home()
         let words = command.map { $0.replacing("FILE", with: home.directory.path) } + ["--json"]
         for (options, changed) in [(["--dry-run"], false), ([], true)] {
@@ -42,8 +42,8 @@ import Testing
     }
 
     @Test(arguments: commands)
-    func `a change that cannot be reported is not called a failure to make it`(command: [String]) throws {
-        // A renewal and a new keychain report before and after: nothing is begun that cannot be told of.
+    func `a change that cannot be reported is not reported as failed`(command: [String]) throws {
+        // A renewal and a new keychain report before and after: nothing begins that cannot be reported.
         guard command[1] != "renew", command.prefix(2) != ["keychain", "create"] else { return }
         let home = try home()
         let words = command.map { $0.replacing("FILE", with: home.directory.path) }
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: files)
-    func `a file that has its content already is not called changed`(command: [String]) throws {
+    func `a file that already has its content is not reported as changed`(command: [String]) throws {
         let home = try home()
         let words = command.map { $0.replacing("FILE", with: home.directory.path) } + ["--json"]
         for changed in [true, false] {
@@ -76,7 +76,7 @@ import Testing
         (["identity", "install", "none", "--cert", "FILE/ca.pem"], 3), (["key", "generate", "k"], 4),
         (["identity", "import", "FILE/ca.pem", "--key", "FILE/ca.key", "--name", "ca"], 0),
     ] as [([String], Int32)])
-    func `a dry run is refused where the run would be`(command: [String], status: Int32) throws {
+    func `a dry run is refused if the run would be`(command: [String], status: Int32) throws {
         let home = try home()
         let words = command.map { $0.replacing("FILE", with: home.directory.path) }
         let dry = try Tool.keyfob(words + ["--dry-run"], environment: home.environment).run()
@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test(arguments: [["cert", "rm", "web"], ["identity", "rm", "web"], ["key", "rm", "k"]])
-    func `the document of a removal has the same members whatever became of it`(command: [String]) throws {
+    func `the document of a removal has the same members in every outcome`(command: [String]) throws {
         let home = try home()
         // Planned, done, and with nothing left to do.
         let members = try [["--dry-run"], ["--yes"], ["--yes", "--if-exists"]].map { options in
@@ -107,7 +107,7 @@ import Testing
         #expect(Set(members).count == 1, "\(members)")
     }
 
-    @Test func `a removal that is repeated does not remove the version before`() throws {
+    @Test func `a repeated removal does not remove the previous version`() throws {
         let home = try IdentityHome()
         let make = ["identity", "create", "web", "--cn", "web", "--self-signed"]
         #expect(try Tool.keyfob(make, environment: home.environment).run().status == 0)
@@ -129,7 +129,7 @@ import Testing
     }
 
     @Test(arguments: [[], ["secret"], ["-k", "login", "keychain"]])
-    func `a verb that is missing is what is said to be missing`(words: [String]) throws {
+    func `if a verb is missing, the error names the verb`(words: [String]) throws {
         let result = try Tool.keyfob(words + ["--json"], environment: [:]).run()
         #expect(result.status == 2 && result.error.contains("a command is missing behind"), "\(result.error)")
         let plain = try Tool.keyfob(words + ["--no-input"], environment: [:]).run()

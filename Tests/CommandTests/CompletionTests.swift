@@ -5,9 +5,9 @@ import Testing
 
 @testable import KeyfobCLI
 
-/// What the shells make of the names that they are offered.
+/// Names that the shells complete.
 @Suite struct CompletionTests {
-    /// Asks bash itself, with the script of the command under test, for what may follow `words`.
+    /// Asks bash, with the script of the command under test, for the words that may follow `words`.
     private func bash(_ household: Household, _ words: [String]) throws -> [String] {
         let script = """
             cd "$HOME" && PATH=${KEYFOB%/*}:$PATH && source <(keyfob completion bash) || exit 9
@@ -23,7 +23,7 @@ import Testing
         return result.output.split(separator: "\n").map(String.init)
     }
 
-    @Test func `a name is never run by the shell that completes it`() throws {
+    @Test func `a shell that completes a name never runs it`() throws {
         let household = try Household()
         #expect(try household.keyfob(["init", "--pin-source", "env:P"], environment: ["P": "open sesame"]).status == 0)
         let names = ["$(touch ran)x", "`touch ran`", "with space", "it's", "back\\slash", "git/https://a", "a;b", "~"]
@@ -36,7 +36,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: household.directory.file("home/ran")))
     }
 
-    @Test func `an option before the verb is known, and its value is no verb`() throws {
+    @Test func `an option before the verb is recognised, and its value is not a verb`() throws {
         let household = try Household()
         #expect(try household.keyfob(["init", "--pin-source", "env:P"], environment: ["P": "open sesame"]).status == 0)
         try household.set("one", "x")
@@ -48,12 +48,12 @@ import Testing
         }
         #expect(try bash(household, ["keyfob", "-k", "login", "loc"]) == ["lock"])
         #expect(try bash(household, ["keyfob", "--col"]) == ["--color"])
-        // Where a verb is due and no hyphen was typed nobody wants twenty options.
+        // If a verb is expected and no hyphen was typed, twenty options would only be noise.
         let verbs = try bash(household, ["keyfob", ""])
         #expect(verbs.contains("init") && !verbs.contains { $0.hasPrefix("-") })
     }
 
-    /// What stands in `home/got` after a line was typed at a prompt of bash, with a tab in it, and the screen.
+    /// The content of `home/got` after a line with a tab was typed at a prompt of bash, and the screen.
     private func got(
         _ household: Household, typing line: String, after setup: String = ":"
     ) throws -> (got: String, screen: String) {
@@ -72,9 +72,9 @@ import Testing
         return (String(decoding: try household.directory.read("home/got"), as: UTF8.self), screen)
     }
 
-    /// `COMPREPLY` is not all: readline puts it into the command line, and leaves the quotes of some names out.
+    /// `COMPREPLY` is not everything: readline puts it into the command line, and omits the quotes of some names.
     @Test(arguments: ["n`./made`", "n$(touch ran)", "n${IFS}", "n(o)", "n;touch ran", "n >(touch ran)", "n!!", "no"])
-    func `what is completed at a prompt is the name, or nothing`(name: String) throws {
+    func `a completion at a prompt is the name, or nothing`(name: String) throws {
         let household = try Household()
         #expect(try household.keyfob(["init", "--pin-source", "env:P"], environment: ["P": "open sesame"]).status == 0)
         try household.set(name, "value")
@@ -85,19 +85,19 @@ import Testing
         #expect(got == (name.contains { "$`".contains($0) } ? "" : "value\n"), "\(screen)")
     }
 
-    /// readline ends a word at these signs.
+    /// readline ends a word at these characters.
     @Test(arguments: [
         ("keyfob get git/https:\t", "git/https://a\n"), ("keyfob get git/https://\t", "git/https://a\n"),
         ("keyfob get git\t", "git/https://a\n"), ("keyfob get git/https\\:\t", "git/https://a\n"),
         ("keyfob get k=\t", "k=v=w\n"), ("keyfob get k=v=\t", "k=v=w\n"), ("keyfob -k login get a:b\t", "a:b c\n"),
         ("keyfob get a:b' '\t", "a:b c\n"), ("keyfob get --keychain=login a:\t", "a:b c\n"),
         ("keyfob get --keychain=log\t k=v=w", "k=v=w\n"), ("keyfob get --format=jso\t a:b\\ c | wc -l", "1\n"),
-        // Whatever there is of quotes, and in the middle of a word nothing is changed.
+        // With any quotes, and in the middle of a word nothing is changed.
         ("keyfob get x\\ y:\t", "x y:z w\n"), ("keyfob get 'x y':\t", "x y:z w\n"),
         ("keyfob get git/https://a" + String(repeating: "\u{2}", count: 8) + "\t\u{5}", "git/https://a\n"),
         ("keyfob -k login get k=v=w >/dev/null; keyfob get git/https:\t", "git/https://a\n"),
     ])
-    func `a name with colons and equals signs is completed behind any of them`(line: String, got: String) throws {
+    func `a name with colons and equals signs is completed after any of them`(line: String, got: String) throws {
         let household = try Household()
         #expect(try household.keyfob(["init", "--pin-source", "env:P"], environment: ["P": "open sesame"]).status == 0)
         for name in ["git/https://a", "k=v=w", "a:b c", "x y:z w", "q=git:hub"] { try household.set(name, name) }
@@ -105,7 +105,7 @@ import Testing
         #expect(answer.got == got, "\(answer.screen)")
     }
 
-    @Test func `a shell is left as it was, and ends at no error of its completion`() throws {
+    @Test func `the shell's settings stay as they were, and an error of its completion does not end it`() throws {
         let household = try Household()
         #expect(try household.keyfob(["init", "--pin-source", "env:P"], environment: ["P": "open sesame"]).status == 0)
         try household.set("db:x", "value")
@@ -115,7 +115,7 @@ import Testing
         #expect(words == ["value", "trap", "--", "'echo", "mine'", "RETURN", "errexit", "on"], "\(answer)")
     }
 
-    @Test func `nothing of a name is left out where a sign ends no word`() throws {
+    @Test func `a name is offered completely if no character in it ends a word`() throws {
         let household = try Household()
         #expect(try household.keyfob(["init", "--pin-source", "env:P"], environment: ["P": "open sesame"]).status == 0)
         try household.set("q=git:hub", "value")
@@ -124,7 +124,7 @@ import Testing
         #expect(answer.got == "value\n", "\(answer.screen)")
     }
 
-    @Test func `identities, certificates and keys are offered where one is asked for`() throws {
+    @Test func `identities, certificates and keys are offered for arguments that take one`() throws {
         let household = try Household()
         #expect(try household.keyfob(["init", "--pin-source", "env:P"], environment: ["P": "open sesame"]).status == 0)
         #expect(try household.keyfob(["identity", "create", "web", "--cn", "web", "--self-signed"]).status == 0)
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func `what an option or an argument takes is offered`() throws {
+    @Test func `the values of an option or an argument are offered`() throws {
         let household = try Household()
         #expect(try household.keyfob(["init", "--pin-source", "env:P"], environment: ["P": "open sesame"]).status == 0)
         #expect(try household.keyfob(["identity", "create", "web", "--cn", "web", "--self-signed"]).status == 0)
@@ -189,7 +189,7 @@ import Testing
         #expect(NameCompletion.candidates(["a:b\\c"], for: .zsh) == ["a\\:b\\\\c"])
         #expect(NameCompletion.candidates(["a:b\\c"], for: .fish) == ["a:b\\c"])
         #expect(NameCompletion.candidates(["a\tb", "a\nb", "-x", "a"], for: .fish) == ["a"])
-        // With an accent after it a mark is another character to Swift, and the same to a shell.
+        // A mark with an accent after it is another character to Swift, but not to a shell.
         let accented = ["it'\u{301}s", "$\u{301}(x)", "`\u{301}x`", "-\u{301}x"]
         #expect(NameCompletion.candidates(accented, for: .bash) == ["'it'\\''\u{301}s'"])
         #expect(NameCompletion.candidates(["a:\u{301}b"], for: .zsh) == ["a\\:\u{301}b"])

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the members of documents are called, and of which type they are.
+/// The names and the types of the members of documents.
 @Suite struct DocumentMemberTests {
     /// Commands that print a document each, in an order in which all of them succeed.
     private static let commands = [
@@ -57,7 +57,7 @@ import Testing
         #expect(conflicts.isEmpty, "\(conflicts)")
     }
 
-    @Test func `a password has the same members in a list and by itself, null where nothing is said`() throws {
+    @Test func `a password has the same members in a list and alone, and null for missing ones`() throws {
         let household = try Household.unattended()
         let all = ["--protocol", "https", "--port", "8443", "--path", "a", "--user", "u", "--comment", "c"]
         for (name, options) in [("generic", []), ("host", ["--kind", "internet"]), ("full", all)] as [(String, [String])] {
@@ -87,14 +87,14 @@ import Testing
         (["mail.example", "--kind", "internet", "--label", "Work"], "Work"),
         (["db/prod", "--label", "Work"], "db/prod"),
     ] as [([String], String)])
-    func `the name of a password is in every document the one that lists have`(words: [String], name: String) throws {
+    func `the name of a password in every document is the one in lists`(words: [String], name: String) throws {
         let household = try Household.unattended()
         let value = Data("value".utf8)
         for options in [["--dry-run"], [], ["--replace", "--dry-run"], ["--replace"], ["--if-missing"]] {
             let document = try household.document(["set"] + words + ["--stdin"] + options, input: value)
             #expect(document["name"] as? String == name, "\(options) \(document)")
         }
-        // The label that it has stays where none is given.
+        // Its label stays if no new one is given.
         let plain: [String] = ["set"] + Array(words.prefix { $0 != "--label" }) + ["--stdin", "--replace"]
         #expect(try household.document(plain, input: Data("other".utf8))["name"] as? String == name)
         let items = try #require(try household.document(["ls"])["items"] as? [[String: Any]])

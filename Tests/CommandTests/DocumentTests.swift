@@ -30,7 +30,7 @@ import Testing
         #expect(yaml == "schema: \"keyfob/v1\"\nanswer: \"no\"\nwhen: \"2025-11-21\"\nn: 7\nlist:\n- \"a\"\n")
     }
 
-    @Test func `an element of a YAML list is text as soon as it comes, and a part of the whole`() throws {
+    @Test func `an element of a YAML list is printed as soon as it is ready, and as part of the whole`() throws {
         let elements: [[Value.Member]] = [
             [.init("name", "no"), .init("uses", ["sign", "derive"]), .init("of", ["n": 1, "z": []])],
             [.init("name", .string(String(repeating: "long ", count: 40)))], [.init("none", .null)],
@@ -44,14 +44,14 @@ import Testing
         #expect(whole == text + "count: 3\n")
     }
 
-    @Test func `a shell that evaluates the env form gets the very bytes`() throws {
+    @Test func `a shell that evaluates the env form gets the exact bytes`() throws {
         let secret = "it's $HOME `id` \\ \"x\"\nline 2"
         let text = try Document(["secret": .string(secret), "sub": ["two-part": "v"]]).rendered(as: .env)
         let result = try Tool("/bin/sh", ["-c", "eval \"$1\"; printf %s \"$SECRET|$SUB_TWO_PART\"", "sh", text]).run()
         #expect(result.output == secret + "|v")
     }
 
-    @Test func `text with a zero byte reaches a shell whole, in base64`() throws {
+    @Test func `text with a zero byte reaches a shell completely, in base64`() throws {
         let text = try Document(["value": "a\0b", "sub": ["x": "\0"]]).rendered(as: .env)
         #expect(text == "VALUE_B64='YQBi'\nSUB_X_B64='AA=='\n")
     }
@@ -116,7 +116,7 @@ import Testing
         ("2026-12-24T23:00:00+24:00", nil), ("2026-12-24T23:00:00+0200", nil), ("T25:00:00Z", nil), (" 2026-12-24", nil),
         ("24-12-2026", nil), ("----------", nil), ("2026-12-2٤", nil), ("", nil),
     ])
-    func `a moment on the command line is a day or RFC 3339, and nothing else`(text: String, moment: String?) {
+    func `a time on the command line is a day or RFC 3339, and nothing else`(text: String, moment: String?) {
         #expect(Date(argument: text).map(RFC3339.string) == moment)
     }
 
@@ -124,7 +124,7 @@ import Testing
         #expect(Value.fingerprint(sha256: [0x0A, 0xFF]) == "sha256:0aff")
     }
 
-    @Test func `an option beats the variable, and two that contradict are refused`() throws {
+    @Test func `an option overrides the variable, and two contradictory options are refused`() throws {
         #expect(try OutputFormat.resolve(option: .yaml, json: false, environment: "json") == .yaml)
         #expect(try OutputFormat.resolve(option: nil, json: true, environment: "yaml") == .json)
         #expect(try OutputFormat.resolve(option: nil, json: false, environment: "tsv") == .tsv)

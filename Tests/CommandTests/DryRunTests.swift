@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What a dry run says: what the run would, as far as that can be known.
+/// The output of a dry run: that of the run, as far as it is known.
 @Suite struct DryRunTests {
     /// Commands of each verb that changes something, in an order in which all of them succeed.
     private static let commands = [
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `the document of a keychain that would be made says what is known before`() throws {
+    @Test func `the document of a planned keychain contains what is known before`() throws {
         let household = try Household()
         for (options, protection) in [
             (["--unattended"], "the token's PIN lies in a file that only its owner can read"),
@@ -74,17 +74,17 @@ import Testing
         (["new", "--from-file", "/dev/zero"], "", 12), (["new", "--from-env", "NO_SUCH_VARIABLE"], "", 2),
         (["new", "--from-fd", "77"], "", 1),
     ] as [([String], String, Int32)])
-    func `what set refuses its dry run refuses as well`(words: [String], input: String, status: Int32) throws {
+    func `a dry run of set refuses what set refuses`(words: [String], input: String, status: Int32) throws {
         let household = try Household.unattended()
         try household.set("taken", "one")
         let dry = try household.keyfob(["set"] + words + ["--dry-run"], input: Data(input.utf8))
         let run = try household.keyfob(["set"] + words, input: Data(input.utf8))
         #expect(dry.status == status && run.status == status, "\(dry.error)\(run.error)")
-        // What is behind it may be how long ago something was.
+        // The text after it may be a time since an event.
         #expect(dry.output.isEmpty && dry.error.prefix(24) == run.error.prefix(24), "\(dry.error)\(run.error)")
     }
 
-    @Test func `the dry run of a replacement knows whether there is anything to replace`() throws {
+    @Test func `the dry run of a replacement reports if there is an item to replace`() throws {
         let household = try Household.unattended()
         try household.set("a", "one")
         let set = ["set", "a", "--replace", "--stdin", "--dry-run"]
@@ -115,7 +115,7 @@ import Testing
         "new --cn api --dns api.example --issuer acme:https://x.example --listen 80",
         "new --dns x.example --email a@x.example --issuer acme:https://x.example --listen 80",
     ])
-    func `what identity create refuses its dry run refuses as well, in the same words`(words: String) throws {
+    func `a dry run of identity create is refused like the run, with the same words`(words: String) throws {
         let home = try IdentityHome()
         for command in [
             "identity create web --dns web.example --self-signed",
@@ -135,7 +135,7 @@ import Testing
         #expect(dry.status == run.status && dry.error == run.error, "\(dry.error)\(run.error)")
     }
 
-    @Test func `the dry run of an import says what the run would do`() throws {
+    @Test func `the dry run of an import reports the steps of the run`() throws {
         let home = try IdentityHome()
         try home.makeWeb()
         try home.makeSelfSigned("other")
@@ -162,7 +162,7 @@ import Testing
         for (words, options) in [(file, ["--extractable"]), (pair, ["--replace"])] {
             let planned = try identity(words + options + ["--dry-run"])
             let made = try identity(words + options)
-            // Nobody knows before where the key will be.
+            // The key's place is not known before.
             #expect(planned["changed"] as? Bool == false && planned["uri"] is NSNull)
             for name in made.keys where name != "changed" && name != "uri" {
                 #expect("\(planned[name] ?? "-")" == "\(made[name] ?? "-")", "\(name)")
@@ -180,13 +180,13 @@ import Testing
         }
     }
 
-    @Test func `of a secret that is made and printed a dry run has nothing to print`() throws {
+    @Test func `a dry run prints no secret in place of a generated one`() throws {
         let household = try Household.unattended()
         let generate = ["secret", "generate", "a", "--print", "--if-missing"]
         #expect(try household.document(generate + ["--dry-run"])["value"] is NSNull)
         let made = try household.document(generate)["value"] as? String
         #expect(try household.document(generate)["value"] as? String == made && made != nil)
-        // Nothing that is secret leaves a dry run.
+        // A dry run prints nothing secret.
         #expect(try household.document(generate + ["--dry-run"])["value"] is NSNull)
     }
 }

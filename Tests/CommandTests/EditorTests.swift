@@ -4,7 +4,7 @@ import Testing
 
 @testable import KeyfobCLI
 
-/// Which editors leave nothing on a disk.
+/// Editors that leave nothing on a disk.
 @Suite struct EditorTests {
     private static let programs = [
         "vi": "/usr/bin/vim.basic", "vim": "/usr/bin/vim.basic", "vim.tiny": "/usr/bin/vim.tiny",
@@ -26,7 +26,7 @@ import Testing
         "vim -f -c 'set ft=yaml'", "env TERM=xterm vim -f", "nice -n 5 vim", "TERM=xterm vim", "sudo -u me vim",
         "vim -c 'set tw=0 | syntax off'",
     ])
-    func `vim is started without the files that it would leave`(command: String) {
+    func `vim is started with options against the files that it would leave`(command: String) {
         for variables in [["EDITOR": command], ["VISUAL": command, "EDITOR": "nano"]] {
             let editor = editor(variables)
             #expect(editor.command == command + " " + Editor.vimOptions)
@@ -34,14 +34,14 @@ import Testing
         }
     }
 
-    @Test func `vi is the editor of last resort, and vim where it says so`() {
+    @Test func `vi is the editor of last resort, and is treated as vim if it is vim`() {
         #expect(editor([:]).command == "vi " + Editor.vimOptions)
         #expect(editor(["EDITOR": "ex"], isVim: false).command == "ex")
         #expect(!editor(["EDITOR": "ex"], isVim: false).isSafe)
     }
 
     @Test(arguments: ["nano", "nano -w", "ed", "emacs -Q -nw"])
-    func `others that write nothing elsewhere are started as they are`(command: String) {
+    func `other editors that write nothing elsewhere are started without options`(command: String) {
         #expect(editor(["EDITOR": command]).command == command)
         #expect(editor(["EDITOR": command]).isSafe)
     }
@@ -50,7 +50,7 @@ import Testing
         "code --wait", "emacs", "emacsclient -Q", "nvi", "sh ./vim.sh", "vim; sync", "vim --", "myeditor", "vim | cat",
         "$(which vim)", "code --profile vim",
     ])
-    func `others are started as they are, and the person is warned`(command: String) {
+    func `unknown editors are started without options, and the user is warned`(command: String) {
         #expect(editor(["EDITOR": command]).command == command)
         #expect(!editor(["EDITOR": command]).isSafe)
     }
@@ -60,14 +60,14 @@ import Testing
         (["SELECTED_EDITOR": "nano"], "nano"), ([:], "editor " + Editor.vimOptions),
         (["EDITOR": "sensible-editor"], "editor " + Editor.vimOptions),
     ])
-    func `Debian's sensible-editor is looked behind`(variables: [String: String], command: String) {
+    func `Debian's sensible-editor is resolved to its editor`(variables: [String: String], command: String) {
         #expect(editor(variables.merging(["VISUAL": "sensible-editor"]) { $1 }).command == command)
         let path = editor(variables.merging(["VISUAL": "/usr/bin/sensible-editor"]) { $1 })
         #expect(path.command == command)
         #expect(path.isSafe)
     }
 
-    @Test func `the choice of select-editor counts behind sensible-editor`() throws {
+    @Test func `the choice of select-editor applies to sensible-editor`() throws {
         let directory = try TemporaryDirectory()
         try directory.write("# Generated\nSELECTED_EDITOR=\"/usr/bin/vim\"\n".utf8, to: ".selected_editor")
         let editor = editor(["VISUAL": "sensible-editor", "HOME": directory.path])
@@ -109,7 +109,7 @@ import Testing
         #expect(try household.keyfob(["get", "x"]).output == "new-secret\n")
         #expect(try traces() == [])
         #expect(!edit.error.contains("may keep copies"))
-        // The same keys without these options leave what was looked for.
+        // The same keys without these options leave traces of the secret.
         let plain = try household.directory.write("old-secret\n".utf8, to: "plain")
         let bare = try Tool(
             "/usr/bin/env", ["vim", "-s", keys, plain], environment: ["HOME": home, "TERM": "xterm"]
@@ -118,7 +118,7 @@ import Testing
         #expect(try !traces().isEmpty)
     }
 
-    @Test func `a person is warned of an editor that is not known, and a program is not`() throws {
+    @Test func `a user is warned of an unknown editor, and a program is not`() throws {
         let household = try Household.unattended()
         try household.set("x", "old")
         for (options, isWarned) in [([], true), (["--quiet"], false), (["--json"], false)] {

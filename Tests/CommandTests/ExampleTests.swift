@@ -5,7 +5,7 @@ import Testing
 
 @testable import KeyfobCLI
 
-/// The examples with which each help begins, as somebody pastes them into a shell.
+/// The examples at the beginning of each help, pasted into a shell.
 @Suite struct ExampleTests {
     /// The words that lead to each command.
     private static let paths: [[String]] = {
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: paths)
-    func `an example is one command of the shell, and one that there is`(path: [String]) throws {
+    func `an example is one command of the shell, with an existing verb`(path: [String]) throws {
         let lines = try examples(path)
         #expect(lines.count { $0.hasPrefix("  keyfob ") } == 3, "\(lines)")
         #expect(lines.allSatisfy { $0.hasPrefix("  ") && $0.count <= 80 }, "\(lines)")
@@ -36,7 +36,7 @@ import Testing
         for name in [".ssh", ".config/fish/completions", ".local/share/bash-completion/completions", "zsh"] {
             try FileManager.default.createDirectory(atPath: directory.file(name), withIntermediateDirectories: true)
         }
-        // The words that keyfob would be given, and nothing that is not there.
+        // The words that keyfob would receive. Every program in them exists.
         let script = """
             keyfob() { printf '%s\\0' "$@" >&3; printf '\\n\\0' >&3; }
             systemctl() { :; }; grep() { cat; }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import KeyfobCLI
 
-/// The ways to write a fingerprint, by which certificates, keys and identities are found.
+/// The forms of a fingerprint by which certificates, keys and identities are found.
 @Suite struct FingerprintTests {
     private static let sha256 = String(repeating: "0123456789abcdef", count: 4)
     private static let sha1 = String(repeating: "0123456789", count: 4)
@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(arguments: ["", "sha256:", "SHA256:", "sha256 Fingerprint=", "SHA256 Fingerprint="])
-    func `a whole fingerprint is one with and without its algorithm and colons, in either case`(mark: String) {
+    func `a whole fingerprint is accepted with and without its algorithm and colons, in either case`(mark: String) {
         let wanted = ItemName.Fingerprint(algorithm: "sha256", hexadecimal: Self.sha256)
         for digits in [Self.sha256, Self.sha256.uppercased(), Self.withColons(Self.sha256)] {
             #expect(ItemName.Fingerprint(mark + digits, shortest: 4) == wanted, "\(mark)\(digits)")
@@ -33,11 +33,11 @@ import Testing
         String(repeating: "0", count: 63), String(repeating: "0", count: 41), String(repeating: "g", count: 64),
         "sha256:sha256:0123",
     ])
-    func `what is no fingerprint, or too little of one, is none`(text: String) {
+    func `text that is not a fingerprint, or too short, is not taken as one`(text: String) {
         #expect(ItemName.Fingerprint(text, shortest: 4) == nil)
     }
 
-    @Test func `what keyfob and openssl print finds certificate, identity and key`() throws {
+    @Test func `the fingerprints that keyfob and openssl print find certificate, identity and key`() throws {
         let home = try IdentityHome()
         try #require(home.keyfob("identity", "create", "web", "--cn", "web", "--self-signed").status == 0)
         let text = try home.keyfob("cert", "show", "web").output
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func `an item that is called like another one's fingerprint goes first`() throws {
+    @Test func `an item whose name is another item's fingerprint is preferred`() throws {
         let home = try IdentityHome()
         try home.makeSelfSigned("a")
         try home.makeSelfSigned("b")

@@ -2,13 +2,13 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Keys and certificates that are sound and rare.
+/// Keys and certificates that are valid and rare.
 @Suite(.timeLimit(.minutes(30)))
 struct ForeignFileTests {
-    /// An arc of X.667: a UUID as a number, which has no room in 64 bits.
+    /// An arc of X.667: a UUID as a number, which does not fit into 64 bits.
     private let large = "2.25.329800735698586629295641978511506172918"
 
-    @Test func `a key of three primes is refused, for a token has room for two`() throws {
+    @Test func `a key of three primes is refused, since a token stores two`() throws {
         let home = try IdentityHome()
         try home.shell(
             """
@@ -21,13 +21,13 @@ struct ForeignFileTests {
     }
 
     @Test(arguments: [("ed25519", true), ("ec", false)])
-    func `of a key that is marked extractable and cannot leave that is said`(row: (type: String, isKept: Bool)) throws {
+    func `a key marked extractable that cannot leave the token is reported`(row: (type: String, isKept: Bool)) throws {
         let home = try IdentityHome()
         let made = try home.keyfob("key", "generate", "k", "--type", row.type, "--extractable")
         #expect(made.status == 0 && made.output.contains("gives out no Ed25519 keys: \"k\"") == row.isKept, "\(made)")
     }
 
-    @Test func `an authority for some usages issues for no others, whatever the numbers of those are`() throws {
+    @Test func `an authority for some usages issues for no others, with any identifiers of them`() throws {
         let home = try IdentityHome()
         try home.shell(
             """
@@ -48,7 +48,7 @@ struct ForeignFileTests {
     }
 
     @Test(arguments: [("251", "fb"), ("-5", "-05")])
-    func `a serial number is shown as the number that it is`(_ number: String, _ text: String) throws {
+    func `a serial number is shown as a plain number`(_ number: String, _ text: String) throws {
         let home = try IdentityHome()
         try home.shell(
             """
@@ -88,7 +88,7 @@ struct ForeignFileTests {
         #expect(chain.components(separatedBy: "BEGIN CERTIFICATE").count == 3)
     }
 
-    @Test func `of two certificates of one issuer and number the second is told why it is refused`() throws {
+    @Test func `the second certificate of one issuer and number is refused with the reason`() throws {
         let home = try IdentityHome()
         try home.shell(
             """
@@ -106,7 +106,7 @@ struct ForeignFileTests {
         }
     }
 
-    @Test func `a certificate with OpenSSL's trust behind it, which may be none, is not taken or passed over`() throws {
+    @Test func `a certificate with OpenSSL's trust, even distrust, after it is neither taken nor skipped`() throws {
         let home = try IdentityHome()
         try home.makeWeb()
         try home.shell(
@@ -129,7 +129,7 @@ struct ForeignFileTests {
     @Test(arguments: [
         "s/BEGIN CERTIFICATE/BEGIN CERTIFICATF/", "s/-----BEGIN/----BEGIN/", "s/END CERTIFICATE/END CERTIFICATF/",
     ])
-    func `a bundle that has a damaged certificate is not imported without it`(change: String) throws {
+    func `a bundle with a damaged certificate is not imported without it`(change: String) throws {
         let home = try IdentityHome()
         try home.makeWeb()
         try home.shell("sed '\(change)' r10.pem >bad.pem; cat web.pem bad.pem root.pem >all.pem")
@@ -138,7 +138,7 @@ struct ForeignFileTests {
         #expect(try home.keyfob("cert", "ls", "--format", "tsv").output.isEmpty)
     }
 
-    @Test func `a file that is no key asks for no passphrase`() throws {
+    @Test func `a file that is not a key needs no passphrase`() throws {
         let home = try IdentityHome()
         try home.makeWeb()
         try home.shell("openssl req -new -key web.key -subj /CN=a -outform der -out csr.der")
@@ -147,7 +147,7 @@ struct ForeignFileTests {
     }
 
     @Test(arguments: ["des", "des3", "aes256", "seed", "camellia128"])
-    func `the old encryption of PEM is opened with any cipher that it had`(cipher: String) throws {
+    func `the old encryption of PEM is decrypted with all of its ciphers`(cipher: String) throws {
         let home = try IdentityHome()
         try home.makeWeb()
         try home.shell(
@@ -163,7 +163,7 @@ struct ForeignFileTests {
     }
 
     /// The example of RFC 8410 10.3.
-    @Test func `a private key that has its public half with it is read`() throws {
+    @Test func `a private key stored with its public half is read`() throws {
         let home = try IdentityHome()
         try home.shell(
             """

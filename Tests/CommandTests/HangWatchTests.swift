@@ -5,9 +5,9 @@ import Testing
 
 @testable import KeyfobCLI
 
-/// Commands beside a process that holds a lock on a file of SoftHSM's, and does not let it go.
+/// Commands beside a process that holds a lock on a file of SoftHSM, and does not release it.
 @Suite struct HangWatchTests {
-    /// A program for Python that locks the file `$1`, makes the file `$2`, and holds the lock for `$3` seconds.
+    /// A Python program that locks the file `$1`, creates the file `$2`, and holds the lock for `$3` seconds.
     private static let holder = """
         import fcntl, sys, time
         file = open(sys.argv[1], "r+b")
@@ -16,7 +16,7 @@ import Testing
         time.sleep(float(sys.argv[3]))
         """
 
-    /// Runs the command while the lock on a file of the token's is held, and tells whether the holder was there still.
+    /// Runs the command while the lock on a file of the token is held, and returns whether the holder was still there.
     private func beside(_ file: String, _ household: Household, _ arguments: [String]) throws -> Tool.Result {
         let script = """
             place=$(find "$HOME/.local/share/keyfob/tokens" -name "$2" | head -n 1)
@@ -39,7 +39,7 @@ import Testing
         ["status"], ["get", "a"], ["get", "nosuch"], ["get", "a", "--quiet"], ["key", "generate", "k"],
         ["identity", "create", "web", "--cn", "web", "--self-signed"], ["keychain", "create", "other", "--unattended"],
     ])
-    func `a lock that nobody lets go ends the command, and takes nothing`(arguments: [String]) throws {
+    func `a lock that is never released ends the command, and takes nothing`(arguments: [String]) throws {
         let household = try Household.unattended()
         try household.set("a", "value")
         let result = try beside("token.object", household, arguments + ["--timeout", "0"])
@@ -63,21 +63,21 @@ import Testing
         #expect(try household.directory.read("home/code").count > 20)
     }
 
-    @Test func `programs are told so in their form`() throws {
+    @Test func `programs receive the error in their form`() throws {
         let household = try Household.unattended()
         let result = try beside("token.object", household, ["status", "--timeout", "0", "--json"])
         #expect(result.status == 13 && result.output.isEmpty)
         #expect(result.error.contains(#""code":"timeout""#) && result.error.contains(#""pid":""#), "\(result)")
     }
 
-    @Test func `nothing is said in a line that is being completed`() throws {
+    @Test func `the completion of a line prints no error`() throws {
         let household = try Household.withPassphrase("open sesame")
         let words = ["---completion", "identity", "check", "--", "positional@0", "3", "0", "keyfob", "identity", "check"]
         let result = try beside("token.object", household, words + [""])
         #expect(result.status == 13 && result.error.isEmpty, "\(result)")
     }
 
-    @Test func `what a person has typed is kept while the lock is waited for`() throws {
+    @Test func `a value that the user has typed is kept while the lock is waited for`() throws {
         let household = try Household.unattended()
         try household.set("x", "old")
         let script = """

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Commands whose token is behind a module that does not return from a call, or whose daemon has gone.
+/// Commands whose token is behind a module with a call that does not return, or whose daemon is gone.
 @Suite struct HangingModuleTests {
     /// A household with a password `a`, an identity `i` and a keychain on a token behind the module of `hanging.c`.
     private func make() throws -> (household: Household, environment: [String: String]) {
@@ -23,7 +23,7 @@ import Testing
         return (household, environment)
     }
 
-    /// Words that have a command call each function, and whether it must first log in anew.
+    /// Words that make a command call each function, and whether it must first log in again.
     static let calls: [(function: String, words: [String])] = [
         ("C_Initialize", ["get", "a"]), ("C_GetSlotList", ["get", "a"]), ("C_GetTokenInfo", ["status"]),
         ("C_OpenSession", ["get", "a"]), ("C_Login", ["set", "b", "--stdin"]),
@@ -37,7 +37,7 @@ import Testing
     ]
 
     @Test(arguments: calls)
-    func `a call that does not return ends the command at the deadline, and is named`(
+    func `a call that does not return ends the command at the deadline, and the error names it`(
         function: String, words: [String]
     ) throws {
         let (household, environment) = try make()
@@ -49,11 +49,11 @@ import Testing
         #expect(result.status == 13, "\(result)")
         #expect(result.error.contains("\(function) of the module "), "\(result)")
         #expect(result.error.contains("hanging.so has not returned for"), "\(result)")
-        // What was there is there, and nothing half made stands in the way.
+        // All existing items are there, and no incomplete one is in the way.
         #expect(try household.keyfob(["get", "a"], environment: environment).output == "value\n")
     }
 
-    @Test func `a call that computes without an end is ended, too`() throws {
+    @Test func `a call that computes without end is ended, too`() throws {
         let (household, environment) = try make()
         let result = try household.keyfob(
             ["get", "a", "--timeout", "1", "--json"],
@@ -76,7 +76,7 @@ import Testing
             "HANGING_CALL": words[0] == "get" ? "C_Decrypt" : "C_Sign",
             "HANGING_MARK": household.directory.file("mark"), "KEYFOB_NO_INPUT": "1",
         ]) { $1 }
-        // A shell has what it starts in the background ignore SIGINT.
+        // A shell makes its background processes ignore SIGINT.
         let result = try Tool(
             "/bin/bash", ["-c", script, "bash", Tool.keyfob([]).path] + words + ["--timeout", "60"],
             environment: variables
@@ -94,7 +94,7 @@ import Testing
         #expect(result.output == "value\n")
     }
 
-    @Test func `a program that the command starts has the usual end by SIGPIPE`() throws {
+    @Test func `a program that the command starts is ended by SIGPIPE as usual`() throws {
         let household = try Household.unattended()
         try household.set("x", "old")
         let editor = try household.directory.writeProgram("kill -PIPE $$\n", to: "editor")

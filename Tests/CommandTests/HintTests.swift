@@ -2,13 +2,13 @@ import Foundation
 import TestSupport
 import Testing
 
-/// That the commands which hints print do what they are said to do.
+/// Commands in hints, which must do what the hint says.
 @Suite struct HintTests {
     @Test(arguments: [
         ("web$(touch pwned)", "'web$(touch pwned)' --self-signed"), ("my web", "'my web' --self-signed"),
         ("-web", "--self-signed -- -web"),
     ])
-    func `a command names what it is about as one word of the shell`(name: String, word: String) throws {
+    func `a command in a hint names its subject as one word of the shell`(name: String, word: String) throws {
         let home = try IdentityHome()
         try home.makeSelfSigned("old", days: -3)
         let imported = try home.keyfob(
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func `how a certificate gets its successor is told as it works`() throws {
+    @Test func `the hint for the next certificate depends on how the identity is renewed`() throws {
         let home = try IdentityHome()
         try home.makeSelfSigned("old", days: -3)
         try home.makeSelfSigned("new")
@@ -36,7 +36,7 @@ import Testing
         try home.makeSelfSigned("ca")
         try #require(home.keyfob("cert", "import", home.file("ca.pem"), "--name", "ca").status == 0)
 
-        // An issuer is written down with the one, and nobody has said who renews the other.
+        // One identity has a stored issuer, and the other has none.
         let later = ["cert", "verify", "--at", "2099-01-01"]
         func told(_ arguments: [String]) throws -> String {
             let result = try Tool.keyfob(arguments, environment: home.environment).run()
@@ -61,7 +61,7 @@ import Testing
         #expect(replaced.status == 0, "\(replaced.error)")
     }
 
-    @Test func `of an expired certificate that has no key a new one is to be got, and nothing renewed`() throws {
+    @Test func `an expired certificate without a key gets a hint to obtain a new one, and none to renew`() throws {
         let home = try IdentityHome()
         try home.makeSelfSigned("leaf")
         let imported = try home.keyfob("cert", "import", home.file("leaf.pem"), "--name", "leaf")
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(arguments: [("-web", "--name=-web"), ("my web", "--name 'my web'")])
-    func `an option whose value begins as an option does has it in one word`(name: String, option: String) throws {
+    func `a value that begins like an option is joined to its option in one word`(name: String, option: String) throws {
         let home = try IdentityHome()
         try home.makeSelfSigned("web")
         let files = [home.file("web.key"), home.file("web.pem")]
@@ -82,12 +82,12 @@ import Testing
         let refused = try home.keyfob("identity", "import", files[0], files[1], "--name", "other")
         #expect(refused.status == 4, "\(refused)")
         #expect(refused.error.contains("Use that name: \(option) "), "\(refused.error)")
-        // It can be typed.
+        // The command can be typed.
         let again = try home.shell("'\(Tool.keyfob([]).path)' identity import web.key web.pem \(option)")
         #expect(again.hasPrefix("Unchanged: "), "\(again)")
     }
 
-    @Test func `fetching is advised where a certificate says from where, and only before it was tried`() throws {
+    @Test func `fetching is proposed only if a certificate names its source, and only before it was tried`() throws {
         let home = try IdentityHome()
         try home.makeWeb()
         try home.shell(
@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test(arguments: [["-k", "site"], ["-ksite"], ["--keychain=site"], ["--token", "site"]])
-    func `a command names the keychain that the command line named`(selector: [String]) throws {
+    func `a hint names the keychain that the command line named`(selector: [String]) throws {
         let home = try IdentityHome()
         try #require(home.keyfob("keychain", "create", "site", "--unattended").status == 0)
         try home.makeSelfSigned("web")

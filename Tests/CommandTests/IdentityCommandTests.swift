@@ -6,7 +6,7 @@ import Testing
 @testable import KeyfobCLI
 
 @Suite struct IdentityCommandTests {
-    @Test func `each identity has files of its own, whatever its name`() throws {
+    @Test func `each identity has files of its own, with any name`() throws {
         let household = try Household.unattended()
         let names = [
             "日本", "中国", "a b", "a_b", "_a_b", "a/b", "../a", ".a", "-a", "Ü", "ü", String(repeating: "y", count: 300),
@@ -24,7 +24,7 @@ import Testing
         #expect(files.contains("a_b.fullchain.pem"))
     }
 
-    @Test func `a PKCS#12 file becomes an identity once`() throws {
+    @Test func `a PKCS#12 file is imported as an identity once`() throws {
         let home = try IdentityHome()
         try home.makeWeb()
         let arguments = [
@@ -37,7 +37,7 @@ import Testing
         #expect(lines[0] == "web.p12: 1 private key, 3 certificates, integrity ok")
         #expect(lines[1] == "  key     RSA 2048          -> token \"login\", not extractable")
         #expect(lines[2].hasPrefix("  leaf    www.example.org   valid until "))
-        // A minute after it was made it is a day less.
+        // A minute after its creation it has one day less.
         #expect(lines[2].hasSuffix(" (412 days), serverAuth") || lines[2].hasSuffix(" (411 days), serverAuth"))
         #expect(lines[3] == "  chain   1 intermediate stored, root not stored")
         #expect(lines[4] == "Identity \"web\" is ready.")
@@ -62,7 +62,7 @@ import Testing
         (["cert", "rm", "web"], "n", "] "),
         (["keychain", "rm", "login"], "", ": "), (["rm", "a"], "", "] "),
     ])
-    func `whoever does not agree to a removal stops what was to follow it`(
+    func `a removal that is not confirmed stops the later steps`(
         arguments: [String], answer: String, prompt: String
     ) throws {
         let household = try Household.unattended()
@@ -75,7 +75,7 @@ import Testing
         #expect(try household.keyfob(["identity", "check", "web"]).status == 0)
     }
 
-    @Test func `the chain goes out without its root, the key not at all`() throws {
+    @Test func `the chain is exported without its root, and the key is not exported`() throws {
         let home = try IdentityHome()
         try home.makeWeb()
         #expect(
@@ -99,7 +99,7 @@ import Testing
     }
 
     @Test(arguments: ["ec -pkeyopt ec_paramgen_curve:P-256", "ec -pkeyopt ec_paramgen_curve:P-384", "rsa:2048"])
-    func `an extractable identity comes out as it went in`(algorithm: String) throws {
+    func `an extractable identity is exported unchanged`(algorithm: String) throws {
         let home = try IdentityHome()
         try home.shell(
             "openssl req -x509 -newkey \(algorithm) -nodes -keyout a.key -out a.pem -days 90 -subj /CN=a 2>/dev/null")
@@ -110,14 +110,14 @@ import Testing
         let export = try home.keyfob(
             "identity", "export", "a", "-o", home.file("a.p12"), "--pass-source", "file:" + home.file("pass"))
         #expect(export.status == 0, "\(export.error)")
-        // The public half is computed from the private one, so it tells whether that is the same.
+        // The public half is computed from the private one, so it shows that the private one is the same.
         let before = try home.shell("openssl pkey -in a.key -pubout")
         let after = try home.shell("openssl pkcs12 -in a.p12 -passin file:pass -nocerts -nodes | openssl pkey -pubout")
         #expect(before == after)
     }
 
     @Test(arguments: [[], ["-o", "-"], ["-o", "/dev/stdout"]])
-    func `where a document is asked for, standard output gets one and the PKCS#12 file in it`(
+    func `if a document is requested, standard output gets it with the PKCS#12 file inside`(
         options: [String]
     ) throws {
         let home = try IdentityHome()
@@ -145,7 +145,7 @@ import Testing
         ["cert", "export", "a", "--format", "pem"], ["key", "pub", "a", "--format", "ssh"],
         ["identity", "export", "a", "--format", "pkcs12", "--pass-source", "file:pass"],
     ])
-    func `who names the form of a file gets that form, whatever a variable says`(arguments: [String]) throws {
+    func `an explicit file form is used in spite of a variable`(arguments: [String]) throws {
         let home = try IdentityHome()
         try home.makeSelfSigned("a")
         let imported = try home.keyfob(
@@ -158,7 +158,7 @@ import Testing
         #expect(try home.shell(command + " --json | head -c 1", environment: environment) == "{")
     }
 
-    @Test func `certificates that expire are listed, and counted in the exit status`() throws {
+    @Test func `certificates that expire are listed, and the exit status shows them`() throws {
         let home = try IdentityHome()
         for (name, days) in [("fresh", 90), ("soon", 7), ("old", -3)] {
             try home.makeSelfSigned(name, days: days)
@@ -185,7 +185,7 @@ import Testing
     @Test(arguments: [
         ("20200101000000Z", -3, "cert.expired"), ("20980101000000Z", 40_000, "cert.not_yet_valid"),
     ])
-    func `a version that is not valid is put into use only where somebody says so`(
+    func `a version that is not valid is put into use only on request`(
         begin: String, days: Int, code: String
     ) throws {
         let home = try IdentityHome()
@@ -231,7 +231,7 @@ import Testing
             (": > bad.p12", "pass", 9, "format.unsupported"),
             ("true", "pass", 1, "file.unavailable"),
         ] as [(String, String?, Int32, String?)])
-    func `a file that cannot be used says why and changes nothing`(
+    func `an unusable file is refused with the reason and changes nothing`(
         making: String, passphrase: String?, status: Int32, code: String?
     ) throws {
         let home = try IdentityHome()
@@ -249,7 +249,7 @@ import Testing
         #expect(try home.keyfob("key", "ls", "--format", "tsv").output.split(separator: "\n").count <= 1)
     }
 
-    @Test func `old encryption is read when it is allowed`() throws {
+    @Test func `old encryption is read if it is allowed`() throws {
         let home = try IdentityHome()
         try home.makeWeb()
         try home.shell("openssl pkcs12 -export -legacy -inkey web.key -in web.pem -passout file:pass -out old.p12")
@@ -257,7 +257,7 @@ import Testing
             "identity", "import", home.file("old.p12"), "--name", "web", "--pass-source", "file:" + home.file("pass"),
             "--allow-legacy")
         #expect(result.status == 0, "\(result.error)")
-        // The certificates of such a file by the same rule: refused unless it is allowed.
+        // The same rule applies to the certificates of such a file: they are refused unless it is allowed.
         try home.shell("openssl pkcs12 -export -legacy -nokeys -in r10.pem -passout file:pass -out ca.p12")
         let certificates = ["cert", "import", home.file("ca.p12"), "--pass-source", "file:" + home.file("pass")]
         let refused = try Tool.keyfob(certificates + ["--json"], environment: home.environment).run()
@@ -287,7 +287,7 @@ import Testing
             "identity", "import", home.file("b.key"), home.file("b.pem"), "--name", "web", "--replace")
         #expect(
             replaced.status == 0 && replaced.output.contains("\n  kept    the old one, as web@20"), "\(replaced.error)")
-        // Handshakes that began with the old key need it until somebody retires it.
+        // Handshakes that began with the old key need it until the version is retired.
         let list = try home.keyfob("identity", "ls", "--format", "tsv").output.split(separator: "\n")
         #expect(list.count == 3 && list.contains { $0.hasPrefix("web@20") })
         let again = try home.keyfob(
@@ -323,7 +323,7 @@ import Testing
         #expect(try IdentityHome.code(missing) == "item.not_found")
     }
 
-    @Test func `what a certificate may be used for is shown to people and to programs`() throws {
+    @Test func `the usages of a certificate are shown to users and to programs`() throws {
         let household = try Household.unattended()
         for command in [
             "root --cn Root --authority --path-length 1 --self-signed",
@@ -354,7 +354,7 @@ import Testing
         }
     }
 
-    @Test func `removing needs an answer, and takes key and certificate`() throws {
+    @Test func `a removal needs a confirmation, and removes key and certificate`() throws {
         let home = try IdentityHome()
         try home.makeSelfSigned("a")
         #expect(
@@ -369,7 +369,7 @@ import Testing
     }
 
     @Test(arguments: [("1", false), ("1,3", true), ("1,13", true)])
-    func `the check says where a token cannot sign for TLS 1_3`(mechanisms: String, serves: Bool) throws {
+    func `the check reports a token that cannot sign for TLS 1_3`(mechanisms: String, serves: Bool) throws {
         // Decimal: CKM_RSA_PKCS, CKM_RSA_X_509, CKM_RSA_PKCS_PSS.
         let (household, environment) = try Household.withCard()
         let made = try household.keyfob(

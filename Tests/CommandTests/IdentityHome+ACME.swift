@@ -1,6 +1,6 @@
 extension IdentityHome {
-    /// Makes what an ACME server on this machine needs: its certificate `acme.pem` with `acme.key`, which `acme-ca.pem`
-    /// vouches for, and the directory `www`.
+    /// Creates the files that an ACME server on this machine needs: its certificate `acme.pem` with `acme.key`, which
+    /// `acme-ca.pem` has signed, and the directory `www`.
     func makeFilesOfACMEServer() throws {
         try shell(
             """
@@ -16,7 +16,7 @@ extension IdentityHome {
 
     /// Puts a program called `curl` into `bin`, for commands whose PATH begins with that.
     ///
-    /// - Parameter body: Lines of sh(1), run in the home's directory with what is asked for in `$url`; the real one is
+    /// - Parameter body: Lines of sh(1), run in the home's directory with the requested URL in `$url`; the real one is
     ///   /usr/bin/curl.
     func interposeCurl(_ body: String) throws {
         try shell(

@@ -1,7 +1,7 @@
 import Foundation
 
 extension IdentityHome {
-    /// Runs commands at once and returns their results. Each waits for the others as long as a busy machine makes it.
+    /// Runs commands at once and returns their results. Each waits for the others as long as a busy machine needs.
     func atOnce(_ commands: [[String]], input: String = "") async throws -> [Tool.Result] {
         try await withThrowingTaskGroup(of: Tool.Result.self) { group in
             for command in commands {
@@ -14,7 +14,7 @@ extension IdentityHome {
     }
 }
 
-/// Runs blocking work on a thread of its own, so that many tests at once do not starve each other.
+/// Runs blocking work on a new thread, so that many tests at once do not starve each other.
 func onThread<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
     try await withCheckedThrowingContinuation { continuation in
         Thread { continuation.resume(with: Swift.Result { try body() }) }.start()

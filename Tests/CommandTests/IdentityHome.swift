@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A home directory with an unattended keychain, and files that openssl made, for one test.
+/// A home directory with an unattended keychain and files made by openssl, for one test.
 struct IdentityHome {
     let directory: TemporaryDirectory
 
@@ -31,7 +31,7 @@ struct IdentityHome {
         try Tool.keyfob(arguments, environment: environment).run()
     }
 
-    /// Runs a script of sh in the test's directory; its failure is the test's.
+    /// Runs a script of sh in the test's directory; its failure is a failure of the test.
     @discardableResult
     func shell(_ script: String, environment more: [String: String] = [:]) throws -> String {
         let result = try Tool(
@@ -42,9 +42,9 @@ struct IdentityHome {
         return result.output
     }
 
-    /// Ports of this machine that are free, for servers that cannot choose one themselves.
+    /// Free ports of this machine, for servers that cannot choose one themselves.
     ///
-    /// Below those that the kernel gives to whoever asks for any: none of the other tests is given one meanwhile.
+    /// They are below the ports that the kernel assigns, so no other test gets one in the meantime.
     func freePorts(_ count: Int) throws -> [String] {
         try shell(
             """
@@ -93,8 +93,8 @@ struct IdentityHome {
             """)
     }
 
-    /// Makes a script `issue-late`, which issues a request with `NAME.key` and `NAME.pem`: from the moment on that the
-    /// file `begin` names in the words of date(1), at first tomorrow.
+    /// Creates a script `issue-late`, which issues a request with `NAME.key` and `NAME.pem`. The certificate is valid
+    /// from the time in the file `begin`, in the words of date(1), at first tomorrow.
     func makeLateIssuer(_ name: String) throws {
         try shell(
             """
@@ -134,7 +134,7 @@ struct IdentityHome {
             """)
     }
 
-    /// Makes `NAME.key` and `NAME.pem`, signed by itself; `days` may be negative, and `begin` is as openssl takes it.
+    /// Makes `NAME.key` and `NAME.pem`, self-signed; `days` may be negative, and `begin` is in openssl's form.
     func makeSelfSigned(
         _ name: String, commonName: String? = nil, begin: String = "20200101000000Z", days: Int = 90
     ) throws {

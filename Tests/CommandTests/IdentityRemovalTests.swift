@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What a removal says of what stays: nobody shall believe a key to be gone that is not.
+/// A removal reports what stays, so that users do not believe that a key is gone while it exists.
 @Suite struct IdentityRemovalTests {
     private func make(_ home: IdentityHome, _ name: String, _ renewals: String...) throws -> [String] {
         try #require(home.keyfob("identity", "create", name, "--cn", name, "--self-signed").status == 0)
@@ -13,7 +13,7 @@ import Testing
         }
     }
 
-    @Test func `a key that an older version has is said to stay, wherever a removal is told of`() throws {
+    @Test func `every report of a removal says that a key of an older version stays`() throws {
         let home = try IdentityHome()
         let kept = try #require(make(home, "web", "--same-key").first)
         let remark = "Its key stays: \"\(kept)\" has it (to destroy that: keyfob identity retire web)."
@@ -26,7 +26,7 @@ import Testing
             #expect(document["key_kept"] as? Bool == true && document["is_removed"] as? Bool == (option == "--yes"))
             #expect(document["key_kept_for"] as? [String] == [kept] && document["kept"] as? [String] == [kept])
         }
-        // It was the truth, and the hint helps.
+        // The report was true, and the hint works.
         #expect(try !home.keyfob("key", "ls", "--format", "tsv").output.isEmpty)
         #expect(try home.keyfob("identity", "retire", "web", "--yes").status == 0)
         #expect(try home.keyfob("key", "ls", "--format", "tsv").output.isEmpty)
@@ -34,7 +34,7 @@ import Testing
         #expect(nothing["key_kept"] as? Bool == false && nothing["kept"] as? [String] == [])
     }
 
-    @Test func `a key that goes is said to go, and older versions with keys of their own to stay`() throws {
+    @Test func `a removal reports that a key goes, and that older versions with other keys stay`() throws {
         let home = try IdentityHome()
         let kept = try #require(make(home, "web", "--new-key").first)
         _ = try make(home, "alone")
@@ -61,7 +61,7 @@ import Testing
         #expect(removed.output.hasSuffix("(to destroy that: keyfob -k other identity retire web).\n"), "\(removed.output)")
     }
 
-    @Test func `who removes an authority is told first what is lost with it`() throws {
+    @Test func `the removal of an authority first reports what is lost with it`() throws {
         let home = try IdentityHome()
         try home.shell(
             """

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What an import says when it does less than it was asked for.
+/// The reports of imports that do less than requested.
 @Suite struct ImportCommandTests {
-    @Test func `an identity that is there is not imported under another name`() throws {
+    @Test func `an existing identity is not imported under another name`() throws {
         let home = try IdentityHome()
         try home.makeWeb()
         let pass = "file:" + home.file("pass")
@@ -26,7 +26,7 @@ import Testing
         #expect(try home.keyfob("identity", "ls", "--format", "tsv").output.split(separator: "\n").count == 2)
     }
 
-    @Test func `a key that is there already is removed by the name that it has now`() throws {
+    @Test func `an existing key is removed by its current name`() throws {
         let home = try IdentityHome()
         for name in ["a", "b"] { try home.makeSelfSigned(name) }
         func add(_ name: String, _ more: String...) throws -> Tool.Result {
@@ -46,7 +46,7 @@ import Testing
         #expect(try add("b", "--extractable", "--replace").status == 0)
     }
 
-    @Test func `what the keychain has of the chain is told, where the file has none`() throws {
+    @Test func `if the file lacks the chain, the import reports the parts that the keychain has`() throws {
         let home = try IdentityHome()
         try home.makeWeb()
         func add() throws -> String {
@@ -60,7 +60,7 @@ import Testing
         #expect(try add() == "  chain   1 intermediate known already")
         #expect(try home.keyfob("cert", "import", home.file("root.pem")).status == 0)
         #expect(try add() == "  chain   1 intermediate known already, root known already")
-        // And where the file has all of it.
+        // And if the file has all of it.
         func addAll() throws -> String {
             let made = try home.keyfob(
                 "identity", "import", home.file("web.p12"), "--name", "web", "--pass-source", "file:" + home.file("pass"))
@@ -73,7 +73,7 @@ import Testing
         #expect(try addAll() == "  chain   1 intermediate known already, root already trusted")
     }
 
-    @Test func `a chain is complete where the keychain has its root, whichever command says so`() throws {
+    @Test func `every command reports a chain as complete if the keychain has its root`() throws {
         let home = try IdentityHome()
         try home.makeWeb()
         func document(_ arguments: [String]) throws -> [String: Any] {
@@ -91,7 +91,7 @@ import Testing
             """)
         let install = ["identity", "install", "api", "--cert", home.file("api.pem"), "--chain", home.file("root.pem")]
         let files = [home.file("web.key"), home.file("web.pem"), home.file("above.pem")]
-        // The files have the root, and a root is stored only where somebody chooses to trust it.
+        // The files have the root, and a root is stored only if the user chooses to trust it.
         for isComplete in [false, true] {
             let imported = try document(["identity", "import", "--name", "web"] + files)["identities"]
             #expect((imported as? [[String: Any]])?.map { $0["chain_complete"] as? Bool } == [isComplete])
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func `a certificate that is there is called what it is called`() throws {
+    @Test func `an existing certificate keeps its name`() throws {
         let home = try IdentityHome()
         try home.makeSelfSigned("web", commonName: "www.example.org")
         try home.shell("openssl x509 -in web.pem -outform DER -out web.der")
@@ -120,7 +120,7 @@ import Testing
         #expect(document.output.contains("\"name\":\"web\""))
     }
 
-    @Test func `no certificate is given a name that another one has`() throws {
+    @Test func `no certificate gets a name that another one has`() throws {
         let home = try IdentityHome()
         for name in ["old", "new"] { try home.makeSelfSigned(name, commonName: "www.example.org") }
         #expect(try home.keyfob("cert", "import", home.file("old.pem"), "--name", "web").status == 0)
@@ -133,13 +133,13 @@ import Testing
             }
         }
         #expect(try home.keyfob("cert", "import", home.file("old.pem"), "--name", "web").output.hasPrefix("Unchanged"))
-        // A renewed one has its way.
+        // A renewed certificate does get it.
         #expect(try home.keyfob("cert", "rm", "web", "--yes").status == 0)
         #expect(try home.keyfob("cert", "import", home.file("new.pem"), "--name", "web").status == 0)
         #expect(try home.keyfob("cert", "export", "web").status == 0)
     }
 
-    @Test func `who means one of several by the name of all is not told to name it in full`() throws {
+    @Test func `an ambiguous name gets a hint other than to give it in full`() throws {
         let home = try IdentityHome()
         for name in ["one", "two"] {
             try home.makeSelfSigned(name, commonName: "www.example.org")
@@ -151,7 +151,7 @@ import Testing
         #expect(try home.keyfob("cert", "show", String(mark)).status == 0)
     }
 
-    @Test func `a byte order mark before the first block of PEM is no part of it`() throws {
+    @Test func `a byte order mark before the first block of PEM is ignored`() throws {
         let home = try IdentityHome()
         try home.makeSelfSigned("web", commonName: "www.example.org")
         try home.shell("printf '\\357\\273\\277' | cat - web.pem web.key > marked.pem")
@@ -164,7 +164,7 @@ import Testing
         ("openssl crl2pkcs7 -nocrl -certfile web.pem -outform DER", "openssl pkcs7 -inform DER -print_certs"),
         ("cat web.csr", "certificate request"),
     ])
-    func `what is not a certificate but next to one is told by its name`(command: String, text: String) throws {
+    func `a file that is similar to a certificate is reported by its kind`(command: String, text: String) throws {
         let home = try IdentityHome()
         try home.makeSelfSigned("web")
         try home.shell("\(command) > other")
@@ -211,7 +211,7 @@ import Testing
         #expect(try home.keyfob("identity", "import", home.file("both.key"), home.file("c.pem")).status == 11)
     }
 
-    @Test func `an empty passphrase needs no source, and an empty source says so`() throws {
+    @Test func `an empty passphrase needs no source, and an empty source is reported`() throws {
         let home = try IdentityHome()
         try home.makeSelfSigned("web")
         try home.shell("openssl pkcs12 -export -inkey web.key -in web.pem -passout pass: -out web.p12; (umask 77; : >empty)")
@@ -225,7 +225,7 @@ import Testing
     @Test(
         arguments: [["identity", "import", "-"], ["identity", "import", "--key", "-"], ["cert", "import", "-"]],
         ["stdin", "fd:0"])
-    func `standard input is not a file and its passphrase at once`(command: [String], source: String) throws {
+    func `standard input cannot be a file and its passphrase at once`(command: [String], source: String) throws {
         let home = try IdentityHome()
         let result = try Tool.keyfob(
             command + ["--pass-source", source], environment: home.environment, input: Data("secret".utf8)
@@ -233,7 +233,7 @@ import Testing
         #expect(result.status == 2 && result.error.contains("both the passphrase and the file"), "\(result.error)")
     }
 
-    /// Makes `two.p12`, without a passphrase, of the identities `a` and `b` of `makeSelfSigned`, and some more parts.
+    /// Makes `two.p12`, without a passphrase, from the identities `a` and `b` of `makeSelfSigned`, and some more parts.
     private func makeTwo(_ home: IdentityHome, named names: (String?, String?), _ more: [HandmadePKCS12.Bag] = []) throws {
         func data(_ name: String) throws -> Data { try Data(contentsOf: URL(fileURLWithPath: home.file(name))) }
         var bags: [HandmadePKCS12.Bag] = []
@@ -265,12 +265,12 @@ import Testing
         #expect(taken.error.contains("--replace"))
         #expect(try home.keyfob("identity", "ls", "--format", "tsv").output.split(separator: "\n").count == 2)
         #expect(try add("--replace").status == 0)
-        // Below the titles the two, and the one that made room.
+        // Below the titles: the two, and the one that made room.
         #expect(try home.keyfob("identity", "ls", "--format", "tsv").output.split(separator: "\n").count == 4)
         #expect(try add().output.split(separator: "\n").count == 2)
     }
 
-    @Test func `the hint for what is there already is no word that was typed`() throws {
+    @Test func `the hint for an existing item names it, not the typed word`() throws {
         let home = try IdentityHome()
         func add(_ more: String...) throws -> Tool.Result {
             try Tool.keyfob(["identity", "import", home.file("two.p12")] + more, environment: home.environment).run()
@@ -281,7 +281,7 @@ import Testing
         #expect(both.status == 4 && both.error.contains("nothing was imported as \"one-1\""), "\(both.error)")
         #expect(both.error.contains("Leave out --name     or remove it first: keyfob identity rm one\n"), "\(both.error)")
         #expect(try add().output.hasPrefix("Unchanged"))
-        // Of one pair a name is the name.
+        // A name stands for a whole pair.
         func addOne(_ name: String) throws -> Tool.Result {
             try home.keyfob("identity", "import", home.file("a.key"), home.file("a.pem"), "--name", name)
         }
@@ -297,7 +297,7 @@ import Testing
         #expect(try addOne("one").output.hasPrefix("Unchanged"))
     }
 
-    @Test func `a file without an integrity check is not said to have passed one`() throws {
+    @Test func `a file without an integrity check is not reported as checked`() throws {
         let home = try IdentityHome()
         try home.makeSelfSigned("c")
         try home.shell("openssl pkcs8 -topk8 -nocrypt -in c.key -outform DER -out c.p8")

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Names, passphrases and odd parts of the PKCS#12 files that are imported.
+/// Names, passphrases and unusual parts of imported PKCS#12 files.
 @Suite struct ImportedFileTests {
-    /// Makes `NAME.p12` of the identity `NAME` of `makeSelfSigned`, under the passphrase in `pass`.
+    /// Makes `NAME.p12` from the identity `NAME` of `makeSelfSigned`, under the passphrase in `pass`.
     private func makeFile(_ home: IdentityHome, _ name: String, called friendlyName: String? = nil) throws {
         try home.makeSelfSigned(name)
         try home.shell(
@@ -24,7 +24,7 @@ import Testing
             .compactMap { $0.split(separator: "\t").first.map(String.init) }
     }
 
-    @Test func `an identity keeps its name on the way out and in again, whatever its letters`() throws {
+    @Test func `an identity keeps its name through an export and an import, with any characters`() throws {
         let home = try IdentityHome()
         try home.makeSelfSigned("web")
         for name in ["web€", "漢字", "web😀", "é"] {
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `a passphrase that no file can have is told of as such`() throws {
+    @Test func `a passphrase that no file can have is reported as such`() throws {
         let home = try IdentityHome()
         try home.makeSelfSigned("web")
         try home.shell("(umask 77; printf 'a\\0b\\n' >nul)")
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: ["env:PASSPHRASE", "stdin", "fd:3", "'cmd:cat once && rm once'"])
-    func `a source that gives its passphrase once gives it for every file`(source: String) throws {
+    func `a source that gives its passphrase once is used for every file`(source: String) throws {
         let home = try IdentityHome()
         for name in ["a", "b", "c"] { try makeFile(home, name, called: name) }
         func run(_ command: String) throws {
@@ -67,7 +67,7 @@ import Testing
         #expect(try names(home).sorted() == ["a", "b", "c"])
     }
 
-    @Test func `the name in a file renames no identity that is here`() throws {
+    @Test func `the name in a file renames no existing identity`() throws {
         let home = try IdentityHome()
         try makeFile(home, "a", called: "b")
         try home.makeSelfSigned("b")
@@ -80,7 +80,7 @@ import Testing
         #expect(try names(home).sorted() == ["a", "b"])
     }
 
-    @Test func `nothing is imported under a name that is a URI to every other command`() throws {
+    @Test func `nothing is imported under a name that every other command reads as a URI`() throws {
         let home = try IdentityHome()
         try makeFile(home, "web", called: "pkcs11:web")
         for command in ["identity", "cert"] {
@@ -93,7 +93,7 @@ import Testing
         #expect(try names(home) == ["web"])
     }
 
-    @Test func `a certificate whose own name is a URI to every other command gets another, or none`() throws {
+    @Test func `a certificate whose own name reads as a URI gets another name, or none`() throws {
         let home = try IdentityHome()
         try home.shell(
             """
@@ -120,7 +120,7 @@ import Testing
     }
 
     @Test(arguments: ["-algorithm X25519", "-algorithm ED448", "-algorithm EC -pkeyopt ec_paramgen_curve:P-224"])
-    func `a key that no token takes is in the way of nothing else in its file`(kind: String) throws {
+    func `a key that no token takes does not prevent the import of the rest of its file`(kind: String) throws {
         let home = try IdentityHome()
         for name in ["a", "b"] { try home.makeSelfSigned(name) }
         try home.shell(
@@ -149,7 +149,7 @@ import Testing
         #expect(result.status == 3 && result.error.contains("key.p12 has no certificate"), "\(result.error)")
     }
 
-    @Test func `PKCS12 is taken wherever a key is, and in PEM`() throws {
+    @Test func `PKCS12 is accepted for every key argument, also in PEM`() throws {
         let home = try IdentityHome()
         try makeFile(home, "web", called: "web")
         try home.shell(
@@ -168,10 +168,10 @@ import Testing
         #expect(cert.status == 0, "\(cert.error)")
     }
 
-    @Test func `all that a PEM file holds beside PKCS12 is imported with it`() throws {
+    @Test func `the other contents of a PEM file with PKCS12 are imported too`() throws {
         let home = try IdentityHome()
         for name in ["a", "b", "c"] { try makeFile(home, name, called: name) }
-        // The first character of the text is that of which DER makes a sequence.
+        // The first character of the text is the one that starts a sequence in DER.
         try home.shell(
             """
             pem() { echo -----BEGIN PKCS12-----; openssl base64 -in $1.p12; echo -----END PKCS12-----; }
@@ -191,7 +191,7 @@ import Testing
     @Test func `an error after the first of several identities says which were imported`() throws {
         let home = try IdentityHome()
         try home.makeSelfSigned("a")
-        // Two certificates of the same issuer and number, of which the token takes one.
+        // Two certificates of the same issuer and number, of which the token accepts one.
         try home.shell(
             """
             for name in b other; do
@@ -205,7 +205,7 @@ import Testing
         #expect(result.status == 4 && result.error.contains("Imported before that: \"n-1\"."), "\(result.error)")
     }
 
-    @Test func `of an RSA key that nobody accepts it is said what helps`() throws {
+    @Test func `an RSA key that is never accepted gets a remedy`() throws {
         let home = try IdentityHome()
         try home.shell(
             """
@@ -226,7 +226,7 @@ import Testing
         let strong = try imported("2048")
         #expect(strong.status == 0 && !strong.output.contains("Note: RSA"), "\(strong)")
 
-        // What the judgement of the certificate advises is the same, and works.
+        // The remedy for the certificate is the same, and works.
         let checked = try home.keyfob("identity", "check", "k1024")
         #expect(checked.status == 11 && checked.output.contains(command), "\(checked.output)")
         let renewed = try home.keyfob("identity", "renew", "k1024", "--force", "--key", "rsa", "--self-signed")
@@ -238,7 +238,7 @@ import Testing
         ("openssl pkcs12 -export -inkey slow.key -in slow.pem -iter 6000000 -out slow.p12", "slow.p12"),
         ("openssl pkcs8 -topk8 -in slow.key -iter 15000000 -out encrypted.key", "encrypted.key slow.pem"),
     ])
-    func `whoever waits for a file to open is told of it`(command: String, names: String) throws {
+    func `a wait for a file to open is reported`(command: String, names: String) throws {
         let home = try IdentityHome()
         try home.makeSelfSigned("slow")
         try home.shell(command + " -passout file:pass")
@@ -252,7 +252,7 @@ import Testing
         #expect(result.error.contains("keyfob: waiting for \(file) to open…\n"), "\(result.error)")
     }
 
-    @Test func `where a key belongs is told only of one that is there`() throws {
+    @Test func `the place for a key is named only if there is a key`() throws {
         let home = try IdentityHome()
         for name in ["one", "two"] { try home.makeSelfSigned(name) }
         func told() throws -> String {
@@ -267,7 +267,7 @@ import Testing
         #expect(list.status == 0 && list.output.contains("two"), "\(list)")
     }
 
-    @Test func `a certificate request is called one wherever it is given`() throws {
+    @Test func `every command recognises a certificate request`() throws {
         let home = try IdentityHome()
         try home.makeSelfSigned("web")
         let (request, key) = (home.file("web.csr"), home.file("web.key"))
@@ -282,7 +282,7 @@ import Testing
         }
     }
 
-    @Test func `a key that the token does not give out is named, and what can be done with it`() throws {
+    @Test func `a key that the token does not export is named, with its possible uses`() throws {
         let home = try IdentityHome()
         try home.shell(
             """

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Descriptors that a command line names are the caller's, never those of files that keyfob itself has open.
+/// Descriptors named on a command line are the caller's, never those of keyfob's own open files.
 @Suite struct InheritedDescriptorTests {
     /// Runs the command with no descriptor but the standard streams.
     private func keyfob(_ words: String, in household: Household) throws -> Tool.Result {
@@ -17,7 +17,7 @@ import Testing
     func `no file of the keychain is stored as a value`(source: String) throws {
         let household = try Household.unattended()
         try household.set("a", "one")
-        // Some of these numbers are, when the value is read, those of the vault and of the token's files.
+        // When the value is read, some of these numbers belong to the vault and the token's files.
         for number in 3...9 {
             let words = source.replacing("N", with: String(number))
             let result = try keyfob("set a --replace \(words)", in: household)
@@ -30,7 +30,7 @@ import Testing
     @Test(arguments: [
         "get a --pin-source fd:N", "get a --pin-source file:/dev/fd/N --insecure-file", "cert import /dev/fd/N",
     ])
-    func `no file of the keychain is taken for a PIN or a certificate`(command: String) throws {
+    func `no file of the keychain is read as a PIN or a certificate`(command: String) throws {
         let household = try Household()
         let made = try household.keyfob(["init", "--pin-source", "env:P"], environment: ["P": "sesame"])
         #expect(made.status == 0, "\(made.error)")
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `one descriptor does not give both the PIN and the value`() throws {
+    @Test func `one descriptor cannot give both the PIN and the value`() throws {
         let household = try Household.unattended()
         try household.directory.write(Array("value\n".utf8), to: "value")
         let file = household.directory.file("value")

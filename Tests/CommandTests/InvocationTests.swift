@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: [["get", "x", "--", "-kx"], ["identity", "check", "x", "-uroot"], ["get", "-qkx", "x"]])
-    func `what no option takes for its value is left as it is`(arguments: [String]) throws {
+    func `a word that no option takes as its value is left unchanged`(arguments: [String]) throws {
         let invocation = try Invocation(arguments, root: KeyfobCommand.self)
         #expect((invocation.path + invocation.arguments) == arguments)
     }
@@ -72,7 +72,7 @@ import Testing
         (["-qv", "nope"], "unknown command \"nope\"."),
         (["--user=hunter2", "nope"], "unknown command \"nope\"."),
     ])
-    func `an option before the verb that nobody knows is named, and what may be its value is not`(
+    func `an unknown option before the verb is named, and its possible value is not`(
         arguments: [String], message: String
     ) throws {
         let error = try #require(throws: UsageError.self) { try Invocation(arguments, root: KeyfobCommand.self) }
@@ -97,7 +97,7 @@ import Testing
         ("10.1.1", "--host www.example.org,"), ("10.1.1.999", "--host www.example.org,"),
         ("a b", "--host www.example.org,"),
         ("1:2:3", "--host www.example.org,"), ("://", "--host www.example.org,"), ("\n", "--host www.example.org,"),
-    ]) func `what is no host is told from one`(argument: String, hint: String) throws {
+    ]) func `text that is not a host is not accepted as one`(argument: String, hint: String) throws {
         let error = try #require(throws: UsageError.self) { try HostName(argument) }
         #expect(error.hint?.contains(hint) == true, "\(error)")
         #expect(!error.message.contains("\n"))
@@ -107,17 +107,17 @@ import Testing
         ("Unknown option '--host'. Did you mean '--yes'?", "Unknown option '--host'."),
         ("Unknown option '--quite'. Did you mean '--quiet'?", "Unknown option '--quite'. Did you mean '--quiet'?"),
         ("Unknown option '-x'", "Unknown option '-x'"),
-    ]) func `a guess that is too far off is not made`(message: String, checked: String) {
+    ]) func `a suggestion that is too different is not made`(message: String, checked: String) {
         #expect(Suggestion.checked(message) == checked)
     }
 
-    @Test func `an option of another command is known to be that`() {
+    @Test func `an option of another command is recognised as such`() {
         #expect(Suggestion.commands(with: "unknown option '--host'.") == ["keyfob cert verify"])
         #expect(Suggestion.commands(with: "unknown option '--keychain'.").isEmpty)
         #expect(Suggestion.commands(with: "unknown option '--no-such'.").isEmpty)
     }
 
-    @Test func `every global option with a value is known to the splitting of words`() throws {
+    @Test func `the splitting of words knows every global option with a value`() throws {
         let help = KeyfobCommand.helpMessage(for: CompletionCommand.self, columns: 400)
         let names = help.split(separator: "\n").filter {
             $0.hasPrefix("  -") && $0.contains("<") && !$0.contains("--help")
@@ -134,12 +134,12 @@ import Testing
         ("10s", Duration.seconds(10)), ("500ms", .milliseconds(500)), ("2m", .seconds(120)), ("8h", .seconds(28_800)),
         ("30d", .seconds(2_592_000)), ("7", .seconds(7)), ("1.5s", .milliseconds(1500)),
     ])
-    func `lengths of time are read`(text: String, duration: Duration) {
+    func `durations are read`(text: String, duration: Duration) {
         #expect(TimeSpan(argument: text)?.duration == duration)
     }
 
     @Test(arguments: ["", "s", "-1s", "inf", "nan", "10x", "1e99d", "66%", " 1s"])
-    func `what is no length of time is refused`(text: String) {
+    func `text that is not a duration is refused`(text: String) {
         #expect(TimeSpan(argument: text) == nil)
     }
 
@@ -172,7 +172,7 @@ import Testing
         #expect(ExitStatus(KeychainError.Code(rawValue: "moon.phase")) == .failure)
     }
 
-    @Test func `an error is two lines, and names its CKR only when asked`() {
+    @Test func `an error is two lines, and names its CKR only on request`() {
         let error = KeychainError(.pinIncorrect, "wrong PIN for token \"t\".", hint: "Check it.", cause: Cause())
         let failure = Failure(KeychainError(.pinIncorrect, error.message, hint: error.hint, cause: error))
         #expect(failure.text(verbose: false) == "keyfob: wrong PIN for token \"t\".\n    Check it.\n")
@@ -193,7 +193,7 @@ import Testing
         #expect(failure.json == expected + "\n")
     }
 
-    @Test func `names from outside cannot drive the terminal through an error`() {
+    @Test func `names from outside cannot control the terminal through an error`() {
         let text = Failure(KeychainError(.itemNotFound, "no item \"\u{1B}[2J\".")).text(verbose: false)
         #expect(!text.contains("\u{1B}"))
     }
@@ -221,9 +221,10 @@ import Testing
         }
     }
 
-    @Test func `the README tells what each exit status means`() throws {
+    @Test func `the article Scripting explains each exit status`() throws {
         let top = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../..")
-        let text = try String(contentsOf: top.appendingPathComponent("README.md"), encoding: .utf8)
+        let article = top.appendingPathComponent("Sources/Keyfob/Documentation.docc/Scripting.md")
+        let text = try String(contentsOf: article, encoding: .utf8)
         for status in Set(ExitStatus.table.values.map(\.rawValue)) {
             #expect(text.contains("\n| \(status) | "), "\(status)")
         }

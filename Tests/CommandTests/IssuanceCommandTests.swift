@@ -47,7 +47,7 @@ import Testing
         #expect(missing.status == 3)
     }
 
-    @Test func `an installed chain is complete where the keychain has all of it, and the root of a file is no part`() throws {
+    @Test func `an installed chain is complete if the keychain has all of it except a file's root`() throws {
         let home = try IdentityHome()
         try home.makeAuthority()
         try home.shell("cat r10.pem root.pem > chain.pem")
@@ -61,7 +61,7 @@ import Testing
             try #require(home.keyfob("key", "csr", name, "--cn", name, "-o", home.file(name + ".csr")).status == 0)
             try home.shell("./sign < \(name).csr > \(name).both; openssl x509 -in \(name).both -out \(name).crt")
         }
-        // Issued by the root itself, which came along.
+        // Issued by the root itself, which is in the file.
         try home.shell(
             "openssl x509 -req -in c.csr -CA root.pem -CAkey root.key -CAcreateserial -days 9 -out c.crt 2>/dev/null")
         let below = try install("c", "--chain", home.file("root.pem")).output
@@ -72,7 +72,7 @@ import Testing
         #expect(document["chain_length"] as? Int == 2)
         #expect(try home.keyfob("trust", "ls", "--format", "tsv").output.isEmpty)
         #expect(try home.keyfob("cert", "show", "Root").status == 3)
-        // The hint makes it complete, for this command and the others.
+        // The hint completes it, for this command and the others.
         #expect(try home.keyfob("trust", "add", home.file("root.pem")).status == 0)
         let complete = try install("b", "--chain", home.file("chain.pem"))
         #expect(complete.output.contains("Chain complete (1 intermediate).") && !complete.output.contains("not stored"))
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func `of a file of certificates the one for the key is installed, wherever it stands`() throws {
+    @Test func `of a file of certificates the one for the key is installed, at any position`() throws {
         let home = try IdentityHome()
         try home.makeAuthority()
         try home.makeSelfSigned("other")
@@ -94,7 +94,7 @@ import Testing
             try home.shell("./sign < \(name).csr > \(name).both; openssl x509 -in \(name).both -out \(name).crt")
         }
         try home.shell("cat other.pem late.crt r10.pem api.crt > all.pem; cat other.pem r10.pem > none.pem")
-        // What is for none of its keys is refused as before.
+        // A certificate for none of its keys is refused as before.
         let refused = try home.keyfob("identity", "install", "api", "--cert", home.file("none.pem"))
         #expect(refused.status == 11 && refused.error.contains("was not issued for key \"api\""), "\(refused.error)")
         let planned = try IdentityHome.json(
@@ -106,7 +106,7 @@ import Testing
             #expect(document["subject"] as? String == "CN=\(name)" && document["chain_length"] as? Int == 2)
         }
         #expect(try home.keyfob("identity", "check", "api").status == 0)
-        // What came along and is not above it is not stored.
+        // Other certificates of the file that are not above it are not stored.
         #expect(try home.keyfob("cert", "show", "other").status == 3)
     }
 
@@ -134,7 +134,7 @@ import Testing
         ] { #expect(text.contains(name), "\(name)") }
     }
 
-    @Test func `documents of one identity agree, whichever command prints them`() throws {
+    @Test func `documents of one identity agree in every command`() throws {
         let home = try IdentityHome()
         func document(_ arguments: [String]) throws -> [String: Any] {
             try IdentityHome.json(Tool.keyfob(arguments + ["--json"], environment: home.environment).run())
@@ -169,7 +169,7 @@ import Testing
         #expect(try document(["status"])["damaged_keychains"] is [Any])
     }
 
-    @Test func `an authority of the keychain issues, renews, and its versions come and go`() throws {
+    @Test func `an authority of the keychain issues and renews, and its versions change`() throws {
         let home = try IdentityHome()
         let root = try home.keyfob(
             "identity", "create", "root", "--cn", "Root", "--authority", "--self-signed", "--lifetime", "10y")
@@ -225,7 +225,7 @@ import Testing
     }
 
     @Test(arguments: [":", #"trap "" TERM"#])
-    func `a signal that ends the command ends the issuer's command and what it started`(first: String) throws {
+    func `a signal that ends the command ends the issuer's command and its children`(first: String) throws {
         let home = try IdentityHome()
         let left = try home.shell(
             """
@@ -245,7 +245,7 @@ import Testing
         #expect(left == "143\n")
     }
 
-    @Test func `a lifetime that the authority does not live to see is said to be shorter`() throws {
+    @Test func `a lifetime beyond the authority's end is shortened and reported`() throws {
         let home = try IdentityHome()
         func create(_ words: String...) throws -> String {
             let made = try Tool.keyfob(["identity", "create"] + words, environment: home.environment).run()
@@ -260,7 +260,7 @@ import Testing
         #expect(try !create("web", "--dns", "a.example", "--issuer", "root").contains("less than"))
     }
 
-    @Test func `an authority that is for clients issues for no server`() throws {
+    @Test func `an authority for clients issues for no server`() throws {
         let home = try IdentityHome()
         try home.shell(
             """
@@ -293,7 +293,7 @@ import Testing
         #expect(made.status == 0, "\(made.error)")
         let words = "--profile\nweb \"servers\"\na b\n$HOME;\n\n"
         #expect(try home.shell("cat words; rm words") == words)
-        // The words are written down as words.
+        // The words are stored as words.
         #expect(try home.keyfob("identity", "renew", "web", "--force").status == 0)
         #expect(try home.shell("cat words") == words)
         for open in ["exec:'sign", "exec:sign \"it", "exec:sign\\"] {
@@ -305,7 +305,7 @@ import Testing
     @Test(arguments: [
         ("a b  c", ["a", "b", "c"]), (" a ", ["a"]), ("", []), ("''", [""]), ("a'b c'd", ["ab cd"]),
         (#"a"b 'c'"d"#, ["ab 'c'd"]), (#"'a"b\c'"#, [#"a"b\c"#]), (#""\a\"\\""#, [#"\a"\"#]), (#"a\ b\'"#, ["a b'"]),
-        // A quotation mark is one whatever is composed with it.
+        // A quotation mark counts even if another character combines with it.
         ("'a\u{301} '\u{301}b", ["a\u{301} \u{301}b"]),
         ("a\tb\nc", ["a", "b", "c"]), ("'", nil), (#"""#, nil), (#"a\"#, nil), (#""a\"#, nil),
     ])
@@ -396,7 +396,7 @@ import Testing
         ).run()
         #expect(made.status == 0, "\(made.error)")
         try home.shell("\(Tool.keyfob([]).path) cert export web -o web.pem")
-        // RFC 5280 4.1.2.4; whoever reads the standard strictly, as Java does, refuses an empty one.
+        // RFC 5280 4.1.2.4. A strict reader, such as Java, refuses an empty one.
         #expect(try home.shell("openssl verify -x509_strict -CAfile web.pem web.pem") == "web.pem: OK\n")
         #expect(try home.shell("openssl x509 -in web.pem -noout -issuer -nameopt multiline").contains(names[1]))
     }

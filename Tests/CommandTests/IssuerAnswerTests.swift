@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What an issuing command gives, and whether it is installed.
+/// The output of an issuing command, and whether it is installed.
 @Suite struct IssuerAnswerTests {
     /// An authority of openssl, and a program `sign` that issues with the arguments in the file `options`; beside it
     /// `issue-late`, whose certificates are not valid yet.
@@ -35,7 +35,7 @@ import Testing
         ("\"$keyfob\" cert export web -o ready.pem > log", "that is in use already"),
         ("mv issue-late sign", "that is valid only from"),
     ])
-    func `a certificate that serves nobody is no renewal, and no command follows it`(
+    func `an unusable certificate is not a renewal, and no command runs after it`(
         change: String, reason: String
     ) throws {
         let home = try IdentityHome()
@@ -56,7 +56,7 @@ import Testing
         #expect(try home.keyfob("identity", "ls", "--format", "tsv").output.split(separator: "\n").count == 2)
     }
 
-    @Test func `a certificate of tomorrow leaves the name to the one in use, and clocks may differ a little`() throws {
+    @Test func `a certificate of tomorrow does not get the name, and clocks may differ a little`() throws {
         let home = try IdentityHome()
         try makeAuthority(home)
         func certificate() throws -> String {
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test(arguments: ["echo '-days 0 -copy_extensions copy' > options", "mv issue-late sign"])
-    func `an identity is not made of a certificate that has expired or is not valid yet`(change: String) throws {
+    func `an expired or not yet valid certificate makes no identity`(change: String) throws {
         let home = try IdentityHome()
         try makeAuthority(home)
         try home.shell(change)
@@ -85,7 +85,7 @@ import Testing
         #expect(try !home.keyfob("identity", "ls", "--format", "tsv").output.contains("web"))
     }
 
-    @Test func `a certificate without a name that was asked for is refused`() throws {
+    @Test func `a certificate without a requested name is refused`() throws {
         let home = try IdentityHome()
         try makeAuthority(home)
         let names = ["--dns", "web.example", "--ip", "192.0.2.7", "--email", "ops@web.example", "--uri", "urn:web"]
@@ -96,14 +96,14 @@ import Testing
         #expect(bare.error.contains("without the names that were asked for: \(all)"), "\(bare.error)")
         #expect(try !home.keyfob("identity", "ls", "--format", "tsv").output.contains("web"))
 
-        // Further names, another order and another case are no lack, nor is a wildcard.
+        // Further names, another order and another case are accepted, and so is a wildcard.
         try home.shell(
             """
             echo 'subjectAltName=URI:URN:web,email:ops@WEB.example,IP:192.0.2.7,DNS:x.example,DNS:*.Example' > ext
             echo '-days 10 -extfile ext' > options
             """)
         let wild = try create(home, "wild", ["--dns", "web.example"])
-        // A wildcard of a whole top-level domain is for nobody.
+        // A wildcard of a whole top-level domain matches no host.
         #expect(wild.status == 1, "\(wild.output)")
         try home.shell("sed -i 's/DNS:[*].Example/DNS:WEB.Example,DNS:*.sub.example/' ext")
         let made = try create(home, "web", names + ["--dns", "a.sub.example"])
@@ -117,7 +117,7 @@ import Testing
     }
 
     @Test(arguments: ["/no/such/program", "no-such-program"])
-    func `a program that is not there is told before a key is made for it`(program: String) throws {
+    func `a missing program is reported before a key is made for it`(program: String) throws {
         let home = try IdentityHome()
         let command = ["identity", "create", "web", "--dns", "web.example", "--issuer", "exec:" + program]
         for options in [[], ["--dry-run"]] {
@@ -128,7 +128,7 @@ import Testing
         #expect(try home.keyfob("key", "ls", "--format", "tsv").output.isEmpty)
     }
 
-    @Test func `who is left with a key without a certificate is told how to go on, and how to be rid of it`() throws {
+    @Test func `a key that is left without a certificate is reported, with how to go on and how to remove it`() throws {
         let home = try IdentityHome()
         let command = ["identity", "create", "my web", "--dns", "web.example", "--issuer", "exec:true"]
         for _ in 0..<2 {
@@ -147,7 +147,7 @@ import Testing
         let label = renewal.error.firstMatch(of: /key rm (web@[0-9-]+) removes it/).map { String($0.1) }
         #expect(try home.keyfob("key", "rm", try #require(label, "\(renewal.error)"), "--yes").status == 0)
         #expect(try home.keyfob("identity", "check", "web").status == 0)
-        // With the key of before nothing is left.
+        // With the previous key, nothing is left.
         let same = try home.keyfob("identity", "renew", "web", "--force", "--issuer", "exec:true")
         #expect(same.status == 1 && !same.error.contains("The key is kept"), "\(same.error)")
     }

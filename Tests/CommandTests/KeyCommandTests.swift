@@ -23,7 +23,7 @@ import Testing
                 "openssl x509 -in cert.pem -noout -pubkey | openssl pkey -pubin -outform DER | sha256sum | cut -c1-64")
             #expect(try home.keyfob("key", "show", name).output.contains("sha256:" + digest.trimmingBlanks), "\(name)")
         }
-        // What bears the label is the first key: destroying needs a name that means one.
+        // The first key has the label: destroying needs an unambiguous name.
         let refused = try Tool.keyfob(["key", "rm", "web", "--yes"], environment: home.environment).run()
         #expect(refused.status == 4 && refused.error.contains("has another key by now"), "\(refused.error)")
         let fingerprints = refused.error.matches(of: /key rm (sha256:[0-9a-f]+)/).map { String($0.1) }
@@ -31,7 +31,7 @@ import Testing
         _ = try home.keyfob("key", "rm", try #require(fingerprints.last), "--yes")
         #expect(try home.keyfob("identity", "ls").output.contains("web "))
         #expect(try !home.keyfob("identity", "ls").output.contains("web@"))
-        // No key bears the name any more.
+        // No key has the name any more.
         let nameless = try home.keyfob("key", "rm", "web", "--yes")
         #expect(nameless.status == 3, "\(nameless.error)")
         #expect(nameless.error.contains("that of identity \"web\" is \"web@20"), "\(nameless.error)")
@@ -41,13 +41,13 @@ import Testing
         #expect(try !home.keyfob("identity", "ls").output.contains("web"))
     }
 
-    @Test func `keys are listed under the names of their identities, whichever version is in use`() throws {
+    @Test func `keys are listed under the names of their identities, with any version in use`() throws {
         let home = try IdentityHome()
         _ = try home.keyfob("identity", "create", "web", "--cn", "web", "--self-signed")
         func list(_ noun: String, _ member: String) throws -> [[String: Any]] {
             try #require(try IdentityHome.json(home.keyfob(noun, "ls", "--json"))[member] as? [[String: Any]])
         }
-        /// The keys' fingerprints by the names that `key ls` gives them; each is the one that the certificate has.
+        /// The keys' fingerprints by the names that `key ls` gives them; each equals the certificate's.
         func keys() throws -> [String: String] {
             var keys: [String: String] = [:]
             for key in try list("key", "keys") {
@@ -71,21 +71,21 @@ import Testing
         #expect(second != first && renewed == ["web": second, version: first])
         #expect(Set(renewed.keys) == names)
         #expect(Set(try list("cert", "certificates").compactMap { $0["name"] as? String }) == names)
-        // The version before comes back, and its key with it.
+        // The previous version comes back, and its key with it.
         try #require(home.keyfob("identity", "use", version).status == 0)
         let back = try keys()
         #expect(back["web"] == first && back.count == 2 && Set(back.values) == [first, second])
-        // One key of several versions is that of the one in use; one of another name keeps it.
+        // A key of several versions belongs to the one in use; one with another name keeps it.
         try #require(home.keyfob("identity", "renew", "web", "--same-key", "--force").status == 0)
         #expect(try keys()["web"] == first && keys().count == 2)
         try #require(home.keyfob("key", "generate", "own").status == 0)
         #expect(try list("key", "keys").compactMap { $0["name"] as? String }.contains("own"))
     }
 
-    @Test func `a key is not removed by a name of before that no list shows`() throws {
+    @Test func `a key is not removed by an earlier name that no list shows`() throws {
         let home = try IdentityHome()
         try #require(home.keyfob("identity", "create", "web", "--cn", "web", "--self-signed").status == 0)
-        // The key is kept, and the hint that says how to be rid of it is out of date once it is in use.
+        // The key is kept, and the hint about its removal is out of date once it is in use.
         let failed = try home.keyfob("identity", "renew", "web", "--force", "--new-key", "--issuer", "exec:true")
         let label = try #require(failed.error.firstMatch(of: /key rm (web@[0-9-]+) removes it/), "\(failed.error)").1
         try #require(home.keyfob("identity", "renew", "web", "--force", "--new-key", "--self-signed").status == 0)
@@ -97,7 +97,7 @@ import Testing
         #expect(try home.keyfob("key", "rm", String(mark), "--yes").status == 0)
     }
 
-    @Test func `what lies on a token is listed by class and name`() throws {
+    @Test func `the objects on a token are listed by class and name`() throws {
         let household = try Household.unattended()
         for name in ["c", "a", "d", "b"] { try #require(household.keyfob(["key", "generate", name]).status == 0) }
         let objects = try #require(
@@ -113,7 +113,7 @@ import Testing
         (["--type", "rsa", "--size", "2048"], "RSA 2048"), (["--type", "ec"], "EC P-256"),
         (["--type", "ec", "--curve", "p384"], "EC P-384"), (["--type", "ed25519"], "Ed25519"),
     ])
-    func `a key is made once, and its public half is what openssl and ssh-keygen read`(options: [String], kind: String)
+    func `a key is made once, and openssl and ssh-keygen read its public half`(options: [String], kind: String)
         throws
     {
         let home = try IdentityHome()
@@ -149,7 +149,7 @@ import Testing
         }
     }
 
-    @Test func `lists and the token call class and type of a key the same`() throws {
+    @Test func `lists and the token use the same class and type for a key`() throws {
         let household = try Household.unattended()
         for type in ["rsa", "ec", "ed25519", "aes"] {
             try #require(household.keyfob(["key", "generate", type, "--type", type, "--allow-mixed-keys"]).status == 0)
@@ -165,7 +165,7 @@ import Testing
             #expect(halves.contains { $0["class"] as? String == half }, "\(name): \(halves)")
             #expect(halves.allSatisfy { $0["type"] as? String == key["type"] as? String }, "\(name): \(halves)")
         }
-        // So is the module, for which there is the path besides.
+        // So is the module, for which there is also the path.
         let listed = try #require(try household.document(["token", "ls"])["tokens"] as? [[String: Any]])
         let own = try #require(listed.first { $0["own"] as? Bool == true })
         #expect(own["module"] as? String == "softhsm2")
@@ -197,13 +197,13 @@ import Testing
     @Test(arguments: [
         ["--type", "ec", "--size", "256"], ["--type", "rsa", "--curve", "p256"], ["--type", "rsa", "--size", "1024"],
     ])
-    func `a key that cannot be made is wrong usage`(options: [String]) throws {
+    func `a key that cannot be made is a usage error`(options: [String]) throws {
         let home = try IdentityHome()
         #expect(try Tool.keyfob(["key", "generate", "api"] + options, environment: home.environment).run().status == 2)
     }
 
     @Test(arguments: ["foo", "sha256:", "sha256::", "sha256:zz", "sha256:77bg", "md5:77be", ""])
-    func `what is no fingerprint lists no keys`(text: String) throws {
+    func `text that is not a fingerprint lists no keys`(text: String) throws {
         let household = try Household.unattended()
         #expect(try household.keyfob(["key", "generate", "api"]).status == 0)
         let result = try household.keyfob(["key", "ls", "--pub", text])
@@ -222,9 +222,9 @@ import Testing
         #expect(try IdentityHome.code(absent) == "token.absent")
     }
 
-    @Test func `a key that was generated is no failure because nobody can tell whether it may leave`() throws {
+    @Test func `the generation of a key succeeds even if it is unknown whether the key may leave`() throws {
         let (household, environment) = try Household.withCard()
-        // What a key would leave by is refused, for another reason than that the token cannot.
+        // The export is refused, but not because the token cannot do it.
         let refusing = environment.merging(["FAULTY_REFUSE": "create-secret"]) { $1 }
         let made = try household.keyfob(
             ["key", "generate", "k", "--type", "ed25519", "--extractable", "--pin-source", "env:CARD_PIN"],

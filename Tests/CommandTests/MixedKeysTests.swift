@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: [("ec", "ed25519"), ("rsa", "ed25519"), ("ed25519", "ec"), ("ed25519", "rsa")])
-    func `an Ed25519 key comes beside others, and others beside it, only where that is allowed`(
+    func `an Ed25519 key is stored beside others, and others beside it, only if that is allowed`(
         first: String, second: String
     ) throws {
         let home = try IdentityHome()
@@ -49,18 +49,18 @@ import Testing
             let made = try run(command + ["--allow-mixed-keys"], in: home)
             #expect(made.status == 0, "\(command): \(made.error)")
             let noun = command[0]
-            // The key of the name stays for the next command otherwise.
+            // Otherwise the key of the name stays for the next command.
             #expect(try home.keyfob(noun, "rm", "new", "--yes").status == 0)
         }
     }
 
     @Test(arguments: ["ec", "ed25519"])
-    func `keys of one kind, AES keys and a key that is there already are refused by nothing`(kind: String) throws {
+    func `keys of one kind, AES keys and existing keys are always accepted`(kind: String) throws {
         let home = try IdentityHome()
         try #require(home.keyfob("key", "generate", "old", "--type", kind).status == 0)
         #expect(try run(Self.generate + [kind], in: home).status == 0)
         #expect(try home.keyfob("key", "generate", "secret", "--type", "aes").status == 0)
-        // The key of the name is used, whatever is beside it.
+        // The key of the name is used, with any others beside it.
         let other = kind == "ec" ? "ed25519" : "ec"
         try #require(home.keyfob("key", "generate", "odd", "--type", other, "--allow-mixed-keys").status == 0)
         let created = try home.keyfob("identity", "create", "odd", "--cn", "odd", "--self-signed", "--key", other)
@@ -68,7 +68,7 @@ import Testing
         #expect(try run(Self.generate + [kind, "--if-missing"], in: home).status == 0)
     }
 
-    @Test func `files with an Ed25519 key and another are imported onto an empty token only where that is allowed`() throws {
+    @Test func `files with an Ed25519 key and another go onto an empty token only if that is allowed`() throws {
         let home = try IdentityHome()
         try makeFiles("ed25519", in: home)
         try home.makeSelfSigned("web")
@@ -77,7 +77,7 @@ import Testing
         #expect(refused.status == 12, "\(refused)")
         #expect(try home.keyfob("key", "ls", "--format", "tsv").output.isEmpty)
         #expect(try run(["identity", "import"] + files + ["--allow-mixed-keys"], in: home).status == 0)
-        // What is there already is imported again without a word.
+        // Existing keys are imported again without a message.
         #expect(try run(["identity", "import"] + files, in: home).status == 0)
     }
 

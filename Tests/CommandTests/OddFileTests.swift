@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Files that are unusual and yet sound, as other programs and editors make them.
+/// Unusual but valid files, as other programs and editors make them.
 @Suite struct OddFileTests {
     private func names(_ home: IdentityHome) throws -> [String] {
         try home.keyfob("identity", "ls", "--format", "tsv").output.split(separator: "\n").dropFirst()
@@ -15,7 +15,7 @@ import Testing
         ("/O=Example/CN= ", "email:ops@web.example", "ops@web.example"), ("/O=Example/CN= ", "", "Example"),
         ("/CN= ", "", "identity"), ("/CN=\u{200B}\t", "DNS:web.example", "web.example"),
     ])
-    func `a blank common name gives way to another name`(
+    func `a blank common name is replaced by another name`(
         _ subject: String, _ alternatives: String, _ expected: String
     ) throws {
         let home = try IdentityHome()
@@ -43,7 +43,7 @@ import Testing
         "s/^/    /", "s/^/\\t/", "s/$/\\r/", "s/^/  /;s/$/\\r/", "s/$/  /", "1i key: |\ns/^/  /", "1i Any text:\n",
         "/^Proc/i X-Mailer: mutt\n",
     ])
-    func `a key under the old encryption of PEM opens, however the text is set`(_ edit: String) throws {
+    func `a key under the old encryption of PEM opens in any layout of the text`(_ edit: String) throws {
         let home = try IdentityHome()
         try home.makeSelfSigned("a")
         try home.shell(
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: ["old new", "new old"], [true, false])
-    func `of an expired certificate and the current one of a key the current one is taken`(
+    func `of an expired certificate and the current one of a key the current one is used`(
         _ order: String, _ isPKCS12: Bool
     ) throws {
         let home = try IdentityHome()
@@ -88,7 +88,7 @@ import Testing
         #expect(exported.output.contains(current), "\(exported)")
     }
 
-    @Test func `a key and a certificate on one curve fit, whether it is named or written out`() throws {
+    @Test func `a key and a certificate on one curve match, with a named curve or its parameters`() throws {
         let home = try IdentityHome()
         try home.shell(
             """
@@ -107,7 +107,7 @@ import Testing
     }
 
     @Test(arguments: ["a.der", "a.pem"])
-    func `an impossible date is named wherever the certificate is given`(_ form: String) throws {
+    func `every command that is given an impossible date names it`(_ form: String) throws {
         let home = try IdentityHome()
         try home.makeSelfSigned("a", begin: "20200101000000Z", days: 90)
         try home.shell(

@@ -10,22 +10,22 @@ final class PebbleServer {
     }
 
     private(set) var directory = ""
-    /// Where the authority looks for answers to HTTP-01 challenges, in place of port 80.
+    /// The port at which the authority looks for answers to HTTP-01 challenges, in place of port 80.
     private(set) var httpPort = ""
-    /// Where the name server takes records, by HTTP.
+    /// The URL at which the name server takes records.
     private(set) var nameServer = ""
     private var processes: [Process] = []
 
     /// Starts everything with files in the test's directory: `acme-ca.pem`, and `www` as document root.
     ///
-    /// Every fifth nonce is refused, as RFC 8555 6.5 says a client must bear.
+    /// Every fifth nonce is refused, which a client must tolerate (RFC 8555 6.5).
     ///
     /// - Parameters:
     ///   - hasWebServer: Whether the host has a web server.
-    ///   - externalAccounts: Keys by their identifiers; where there are any, no account is opened without.
+    ///   - externalAccounts: Keys by their identifiers; if there are any, an account needs one.
     init(_ home: IdentityHome, hasWebServer: Bool = true, externalAccounts: [String: String] = [:]) throws {
         try home.makeFilesOfACMEServer()
-        // Between the choice of a port and its use another test may take it.
+        // Another test may take a port between its choice and its use.
         for _ in 0..<5 {
             try startAll(home, hasWebServer, externalAccounts, ports: home.freePorts(5))
             if try isUp(home, hasWebServer) { return }
@@ -65,7 +65,7 @@ final class PebbleServer {
             ["PEBBLE_VA_NOSLEEP": "1", "PEBBLE_WFE_NONCEREJECT": "10"])
     }
 
-    /// Waits until all answer; false where one has ended.
+    /// Waits until all answer; false if one has ended.
     private func isUp(_ home: IdentityHome, _ hasWebServer: Bool) throws -> Bool {
         for _ in 0..<1200 {
             guard processes.allSatisfy(\.isRunning) else { return false }
@@ -90,7 +90,7 @@ final class PebbleServer {
         processes.append(process)
     }
 
-    // Not SIGTERM, which threads of this process may have blocked, and what they start inherits that.
+    // Not SIGTERM, which threads of this process may have blocked; their children inherit that.
     private func stop() {
         for process in processes where process.isRunning { kill(process.processIdentifier, SIGKILL) }
         processes = []

@@ -14,7 +14,7 @@ import Testing
     @Test(arguments: [
         (["--version", "--json"], [:]), (["--json", "--version"], [:]), (["--version"], ["KEYFOB_FORMAT": "json"]),
     ] as [([String], [String: String])])
-    func `where JSON is wanted the version is a document`(arguments: [String], environment: [String: String]) throws {
+    func `with JSON the version is a document`(arguments: [String], environment: [String: String]) throws {
         let result = try Tool.keyfob(arguments, environment: environment).run()
         #expect(result.status == 0, "\(result.error)")
         #expect(result.output == "{\"schema\":\"keyfob/v1\",\"version\":\"\(KeyfobCommand.version)\"}\n")
@@ -51,7 +51,7 @@ import Testing
         #expect(result.output.contains("keyfob"))
     }
 
-    @Test func `a completion script comes in a document where one is asked for, and never because of a variable`() throws {
+    @Test func `a completion script is in a document on request, and never because of a variable`() throws {
         let plain = try Tool.keyfob(["completion", "bash"], environment: ["KEYFOB_FORMAT": "json"]).run()
         #expect(plain.status == 0 && plain.output.hasPrefix("#!"), "\(plain.output.prefix(80))")
         let result = try Tool.keyfob(["completion", "bash", "--json"]).run()
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: [["help"], ["help", "secret"], ["help", "secret", "get"], ["help", "get"]])
-    func `help explains what there is`(arguments: [String]) throws {
+    func `help explains the commands`(arguments: [String]) throws {
         let result = try Tool.keyfob(arguments).run()
         #expect(result.status == 0 && result.output.contains("keyfob"), "\(result.error)")
     }
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `a reader that closes early ends the command by SIGPIPE and in silence`() throws {
+    @Test func `a reader that closes early ends the command by SIGPIPE, without a message`() throws {
         // The inner shell ignores SIGPIPE, as systemd does for its services. It does not begin before the reader has
         // closed its end.
         let script = """

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Two programs that use Keychain Services on the keychain that the command uses too.
+/// Two programs that use Keychain Services on the command's keychain.
 @Suite struct ProgramResetTests {
     private let home: IdentityHome
 
@@ -12,7 +12,7 @@ import Testing
         try home.makeSelfSigned("one")
         try home.makeSelfSigned("two")
         try home.shell("for name in one two; do openssl x509 -in $name.pem -outform DER -out $name.der; done")
-        // A copy, and a name of its own: the same code as another program.
+        // A copy with its own name: the same code as another program.
         let products = URL(fileURLWithPath: Tool.keyfob([]).path).deletingLastPathComponent()
         let child = products.appendingPathComponent("TestChild").path
         try home.shell("cp '\(child)' one; cp '\(child)' two")
@@ -41,7 +41,7 @@ import Testing
         try home.shell("printf secret | '\(Tool.keyfob([]).path)' set theirs --stdin --user a")
         let imported = try home.keyfob("identity", "import", home.file("web.key"), home.file("web.pem"), "--name", "web")
         try #require(imported.status == 0, "\(imported.error)")
-        // Before it has stored anything.
+        // Before it has stored an item.
         _ = try run("one", "reset", reset)
         #expect(try names() == ["theirs", "web"])
         for program in ["one", "two"] {
@@ -53,7 +53,7 @@ import Testing
         #expect(left.isSuperset(of: ["theirs", "web", "two"]))
         #expect(try run("one", "count", "idnt", "one") == "0\n")
         if reset != "identity" { #expect(!left.contains("one")) }
-        // All that the command stored is seen by the program, and works.
+        // The program sees all items that the command stored, and they work.
         #expect(try run("one", "count", "genp", "theirs") == "1\n")
         #expect(try home.keyfob("identity", "check", "web").status == 0)
         #expect(try home.keyfob("identity", "check", "two").status == 0)

@@ -2,9 +2,9 @@ import Foundation
 import Glibc
 import KeyfobPrimitives
 
-/// A terminal with the test at its keyboard.
+/// A terminal whose keyboard is the test.
 final class PseudoTerminal: Sendable {
-    /// The device a program opens.
+    /// The device that a program opens.
     let path: String
     private let keyboard: Int32
     private let screen: Int32
@@ -30,11 +30,11 @@ final class PseudoTerminal: Sendable {
         return unsafe tcgetattr(screen, &settings) == 0 && settings.c_lflag & tcflag_t(ECHO) != 0
     }
 
-    /// How many bytes have been typed that nobody has read.
+    /// The number of typed bytes that have not been read.
     var waiting: Int32 {
         var settings = termios()
         guard unsafe tcgetattr(screen, &settings) == 0 else { return -1 }
-        // Else an unfinished line does not count.
+        // Otherwise an unfinished line does not count.
         settings.c_lflag &= ~tcflag_t(ICANON)
         var count: Int32 = 0
         guard unsafe tcsetattr(screen, TCSANOW, &settings) == 0, unsafe ioctl(screen, UInt(FIONREAD), &count) == 0 else {
@@ -43,8 +43,8 @@ final class PseudoTerminal: Sendable {
         return count
     }
 
-    /// What was shown, read until it ends in `text`, or for two minutes: what is typed before the prompt, because a
-    /// busy machine was slow to show it, is thrown away by the program, which then waits for ever.
+    /// The output, read until it ends in `text`, or for two minutes. A busy machine may show the prompt late. The
+    /// program discards text typed before the prompt, and then waits without end.
     func output(until text: String) -> String {
         // Bytes, not characters: a line ends in CR LF here, which to `String` is one character.
         var seen: [UInt8] = []
@@ -85,7 +85,7 @@ final class PseudoTerminal: Sendable {
             seen.broadcast()
         }
 
-        /// All that was shown.
+        /// The whole output.
         func wait() -> String {
             seen.wait(until: .after(.seconds(180))) { $0 } ?? ""
         }

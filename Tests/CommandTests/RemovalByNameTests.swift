@@ -4,15 +4,15 @@ import Testing
 
 @testable import KeyfobCLI
 
-/// What is removed is called by its own name: a removal that is run again must not find what is next to it.
+/// Removals go by an item's own name: a repeated removal must not find a similar item.
 @Suite struct RemovalByNameTests {
     @Test(arguments: [["identity", "rm"], ["cert", "rm"], ["trust", "rm"]])
-    func `what bears the removed name for its common name stays`(verb: [String]) throws {
+    func `an item whose common name is the removed name stays`(verb: [String]) throws {
         let home = try IdentityHome()
         let create = ["identity", "create", "prod", "--cn", "web", "--self-signed"]
         try #require(Tool.keyfob(create, environment: home.environment).run().status == 0)
         try #require(home.keyfob("trust", "add", "prod", "--yes").status == 0)
-        // Also where it is not one alone.
+        // Also if there are several.
         let second = ["identity", "create", "staging", "--cn", "web", "--self-signed"]
         try #require(Tool.keyfob(second, environment: home.environment).run().status == 0)
         let before = try home.keyfob("cert", "ls", "--json").output
@@ -40,7 +40,7 @@ import Testing
         #expect(try home.keyfob("rm", "app/key", "--user=", "--yes").status == 0)
     }
 
-    @Test func `a file of the default keychain that holds no name is said to be that, and chosen again`() throws {
+    @Test func `a file of the default keychain without a name is reported as such, and chosen again`() throws {
         let home = try IdentityHome()
         let file = home.file("home/.config/keyfob/default-keychain")
         try Data("\u{FEFF}login\n".utf8).write(to: URL(filePath: file))
@@ -50,7 +50,7 @@ import Testing
         #expect(try home.keyfob("get", "a").status == 3)
     }
 
-    @Test func `advice about a name that begins as an option does can be typed`() throws {
+    @Test func `advice about a name that begins like an option can be typed`() throws {
         let home = try IdentityHome()
         let refused = try home.keyfob("set", "--user", "me", "--", "-tok", "value")
         #expect(refused.status == 2 && refused.error.contains("keyfob set --user=me --stdin -- -tok"), "\(refused.error)")

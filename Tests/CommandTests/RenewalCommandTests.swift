@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct RenewalCommandTests {
-    @Test func `a command issues, all that is due is renewed, and one that fails is told`() throws {
+    @Test func `a command issues, all due identities are renewed, and a failure is reported`() throws {
         let home = try IdentityHome()
         try home.makeAuthority()
         let made = try home.keyfob(
@@ -13,7 +13,7 @@ import Testing
             try home.keyfob("identity", "create", "own", "--cn", "own", "--self-signed", "--lifetime", "90d").status == 0)
         let early = try home.keyfob("identity", "renew", "--all")
         #expect(early.status == 0 && early.output.filter { $0 == "\n" }.count == 2)
-        // Signed anew by the command's authority, not by the key itself.
+        // Signed again by the command's authority, not by the key itself.
         let forced = try IdentityHome.json(home.keyfob("identity", "renew", "--all", "--force", "--json"))
         let identities = try #require(forced["identities"] as? [[String: Any]])
         #expect(identities.compactMap { $0["issuer"] as? String } == ["CN=own", "CN=R10"])
@@ -27,7 +27,7 @@ import Testing
         #expect(all.status == 1 && all.output.contains("own: 0%") && all.error.contains("ended with status 7"))
     }
 
-    @Test func `of all that is renewed each failure is told once, with the identity's name`() throws {
+    @Test func `each failure of a renewal of all is reported once, with the identity's name`() throws {
         let home = try IdentityHome()
         try home.makeAuthority()
         for name in ["a", "b"] {
@@ -52,7 +52,7 @@ import Testing
         #expect(failures.allSatisfy { $0["code"] as? String == "issuer.failed" })
         #expect((object?["identities"] as? [Any])?.count == 1)
         #expect(object?["hook_failure"] is NSNull)
-        // Beside them the command after the renewal may fail, and standard error has one error.
+        // In addition the command after the renewal may fail, and standard error has one error.
         let both = try home.keyfob("identity", "renew", "--all", "--force", "--json", "--exec", "exit 3")
         #expect(try both.status == 1 && IdentityHome.code(both) == "issuer.failed", "\(both.error)")
         let told = try JSONSerialization.jsonObject(with: Data(both.output.utf8)) as? [String: Any]
@@ -61,7 +61,7 @@ import Testing
         #expect((hook["hint"] as? String)?.contains("The next renew with --exec runs it again") == true)
     }
 
-    @Test func `an authority is renewed before what it issues, whatever their names are`() throws {
+    @Test func `an authority is renewed before its identities, with any names`() throws {
         let home = try IdentityHome()
         for words in [
             ["z root", "--self-signed", "--authority"], ["m", "--issuer", "z root", "--authority"],
@@ -76,7 +76,7 @@ import Testing
         #expect(identities.map { $0["name"] as? String } == ["b", "z root", "m", "a"])
     }
 
-    @Test func `a key that older versions of a removed identity have is said to be theirs`() throws {
+    @Test func `a key that older versions of a removed identity have is reported as theirs`() throws {
         let home = try IdentityHome()
         let create = ["identity", "create", "web", "--dns", "web.example", "--self-signed"]
         try #require(Tool.keyfob(create, environment: home.environment).run().status == 0)
@@ -113,18 +113,18 @@ import Testing
         let after = try export("after.pem")
         #expect((before.key == after.key) == (key == "--same-key") && before.names == after.names)
         #expect(try home.keyfob("identity", "check", "web").status == 0)
-        // What is said of the key is remembered.
+        // The choice of key is stored.
         let again = try home.keyfob("identity", "renew", "web", "--force")
         #expect(again.output.contains("new key: \(key == "--new-key" ? "yes" : "no")"))
         #expect(renewed.output.contains("from now on") == (key == "--new-key") && !again.output.contains("from now on"))
     }
 
-    @Test func `from cron and systemd, a sealed keychain is renewed by its credential alone`() throws {
+    @Test func `from cron and systemd, a sealed keychain is renewed with its credential alone`() throws {
         let home = try IdentityHome()
         let base = ["HOME": home.file("run"), "XDG_RUNTIME_DIR": home.file("run")]
         let pass = try home.directory.write(Array("sesame\n".utf8), to: "keyfob.pin")
         func run(_ words: String..., with more: [String: String] = [:]) throws -> Tool.Result {
-            // Neither a terminal nor an input: as cron and systemd start programs.
+            // Neither a terminal nor an input, as cron and systemd start programs.
             try Tool(
                 "/usr/bin/setsid", ["--wait", Tool.keyfob([]).path] + words, environment: base.merging(more) { $1 }
             ).run()

@@ -13,13 +13,13 @@ import Testing
         }
     }
 
-    /// The files that remember.
+    /// The files that record pending commands.
     private func pending(_ home: IdentityHome) throws -> Int {
         let found = try home.shell("find home/.local/state -path '*/hooks/*' -type f | wc -l")
         return try #require(Int(found.trimmingCharacters(in: .whitespacesAndNewlines)))
     }
 
-    @Test func `a command that failed is run by the next renewal that has nothing to do, and not a third time`() throws {
+    @Test func `a command that failed is run by the next renewal without work, and not a third time`() throws {
         let home = try IdentityHome()
         try make(home, "web", "api")
         let hook = "echo run >> \(home.file("runs")); test -e \(home.file("good"))"
@@ -36,7 +36,7 @@ import Testing
         let second = try home.keyfob("identity", "renew", "--all", "--exec", hook)
         #expect(second.status == 1 && second.output.contains("api, web: renewed before"), "\(second.output)")
         try home.shell("touch good")
-        // One of both is no reason to forget the other.
+        // The record of one is kept when the other is removed.
         let one = try home.keyfob("identity", "renew", "api", "--exec", hook)
         #expect(one.status == 0 && one.output.contains("running it again") && one.output.contains("(ok)"), "\(one.output)")
         #expect(try pending(home) == 1)
@@ -48,7 +48,7 @@ import Testing
         #expect(try home.shell("wc -l < runs") == "4\n")
     }
 
-    @Test func `the command finds keyfob where cron does not, and another one that PATH names before`() throws {
+    @Test func `the command finds keyfob when cron's PATH does not, and another one that PATH names earlier`() throws {
         let home = try IdentityHome()
         try make(home, "web")
         let hook = "keyfob --version > \(home.file("version"))"
@@ -65,7 +65,7 @@ import Testing
         #expect(try home.shell("cat version") == "other\n")
     }
 
-    @Test func `a command that was killed with us is run by the next renewal`() throws {
+    @Test func `a command that was killed together with keyfob is run by the next renewal`() throws {
         let home = try IdentityHome()
         try make(home, "web")
         // The hook kills the keyfob that started it: its parent.
@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test(arguments: ["rm hold", "kill -9 $first; rm hold"])
-    func `the command of a renewal under way is nobody else's, and is remembered where it fails`(end: String) throws {
+    func `the command of a running renewal is not run by others, and is recorded if it fails`(end: String) throws {
         let home = try IdentityHome()
         try make(home, "web")
         try home.shell(
@@ -109,7 +109,7 @@ import Testing
         #expect(try home.shell("ls hooked") == "hooked\n" && pending(home) == 0)
     }
 
-    /// Runs the command at a terminal, where what it starts shares its process group.
+    /// Runs the command at a terminal, where its children share its process group.
     private func runAtTerminal(_ home: IdentityHome, _ arguments: String...) throws -> Tool.Result {
         let terminal = try PseudoTerminal()
         return try Tool(
@@ -120,7 +120,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `what is started at a terminal ends with us, with all that it started`(isIssuer: Bool) throws {
+    func `children started at a terminal end with keyfob, and so do theirs`(isIssuer: Bool) throws {
         let home = try IdentityHome()
         try make(home, "web")
         let script = try home.directory.write(
@@ -141,7 +141,7 @@ import Testing
         #expect(run.error == "out\ntty\n1\n")
     }
 
-    @Test(arguments: ["0022", "0027", "0077"]) func `what the command makes has the modes of the caller's files`(mask: String) throws {
+    @Test(arguments: ["0022", "0027", "0077"]) func `files of the command have modes of the caller`(mask: String) throws {
         let home = try IdentityHome()
         try make(home, "web")
         try home.shell(
@@ -149,7 +149,7 @@ import Testing
         #expect(try home.shell("cat mask") == mask + "\n")
     }
 
-    /// A library for `LD_PRELOAD` with which the monotonic clock is eleven minutes ahead as long as there is a file.
+    /// A library for `LD_PRELOAD` that sets the monotonic clock eleven minutes ahead as long as a file exists.
     private func makeClock(_ home: IdentityHome, aheadWith file: String) throws -> String {
         let source = try home.directory.write(
             """
@@ -170,7 +170,7 @@ import Testing
     }
 
     @Test(arguments: [([], true), (["--timeout", "1m"], true), (["--timeout", "20m"], false)] as [([String], Bool)])
-    func `a command is killed after ten minutes with all that it started, unless --timeout gives it longer`(
+    func `a command is killed after ten minutes with all its children, unless --timeout gives it longer`(
         options: [String], isKilled: Bool
     ) throws {
         let home = try IdentityHome()
@@ -201,7 +201,7 @@ import Testing
     }
 
     @Test(arguments: [nil, "/somewhere/softhsm2.conf"], ["--exec", "--issuer"])
-    func `the command has the SoftHSM that its user has, and not ours`(file: String?, option: String) throws {
+    func `the command has its user's SoftHSM, and not keyfob's`(file: String?, option: String) throws {
         let home = try IdentityHome()
         try make(home, "web")
         let script = try home.directory.write(
@@ -212,7 +212,7 @@ import Testing
         #expect(try home.shell("cat file") == (file ?? "none") + "\n")
     }
 
-    @Test(arguments: ["0022", "0077"]) func `what an issuing command makes has the modes of the caller's files`(mask: String) throws {
+    @Test(arguments: ["0022", "0077"]) func `files of an issuing command have modes of the caller`(mask: String) throws {
         let home = try IdentityHome()
         try make(home, "web")
         let script = try home.directory.write("umask > '\(home.file("mask"))'; exit 3\n".utf8, to: "script")
@@ -228,14 +228,14 @@ import Testing
     @Test(arguments: [
         ["/no/such/program", "file.unavailable"], ["no-such-program", "file.unavailable"], ["/etc/passwd", "refused"],
     ])
-    func `an issuing command that cannot be started is told`(row: [String]) throws {
+    func `an issuing command that cannot be started is reported`(row: [String]) throws {
         let home = try IdentityHome()
         try make(home, "web")
         let failed = try home.keyfob("identity", "renew", "web", "--force", "--issuer", "exec:" + row[0], "--json")
         #expect(try IdentityHome.code(failed) == row[1] && failed.error.contains("cannot start \(row[0])"), "\(failed.error)")
     }
 
-    @Test(arguments: ["--exec", "--issuer"]) func `no child is given the descriptor of a PIN`(option: String) throws {
+    @Test(arguments: ["--exec", "--issuer"]) func `no child gets the descriptor of a PIN`(option: String) throws {
         let home = try IdentityHome()
         try make(home, "web")
         let look = "ls -l /proc/self/fd > \(home.file("open")); exit 1"
@@ -247,7 +247,7 @@ import Testing
             """)
     }
 
-    @Test func `an issuer that fails leaves nothing to be run`() throws {
+    @Test func `an issuer that fails leaves no command to run`() throws {
         let home = try IdentityHome()
         try make(home, "web")
         let hook = ["--exec", "echo run >> \(home.file("runs"))"]
@@ -259,7 +259,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: home.file("runs")))
     }
 
-    @Test func `nothing is left of a keychain that is removed`() throws {
+    @Test func `the removal of a keychain leaves no records`() throws {
         let home = try IdentityHome()
         try make(home, "web")
         #expect(try home.keyfob("identity", "renew", "web", "--force", "--exec", "false").status == 1)
@@ -273,7 +273,7 @@ import Testing
         .enabled(if: OpenSSLEngine.path != nil, "OpenSSL's pkcs11 engine is not installed"),
         arguments: [("nginx", "login", "nginx"), ("nginx", "site", "nginx"), ("httpd", "login", "apache2"), ("curl", "login", nil)]
             as [(String, String, String?)])
-    func `the command that is printed brings a renewed certificate to the program`(
+    func `the printed command brings a renewed certificate to the program`(
         _ program: String, _ keychain: String, _ service: String?
     ) throws {
         let home = try IdentityHome()

@@ -4,7 +4,7 @@ import Testing
 
 /// Two processes that renew one identity.
 @Suite struct RenewalLockTests {
-    /// A keychain with identity `web`, whose first renewal waits before it asks for its certificate, until the file
+    /// A keychain with identity `web`, whose first renewal waits before it requests its certificate, until the file
     /// `hold` is removed.
     private struct Bench {
         let home: IdentityHome
@@ -26,8 +26,10 @@ import Testing
             try #require(made.status == 0, "\(made.error)")
         }
 
-        /// Runs a script in which `$keyfob` is the command, once a renewal for a new key waits for its certificate;
-        /// `$first` is its process. - Returns: How the first one ended, and what it printed.
+        /// Runs a script in which `$keyfob` is the command, while a renewal with a new key waits for its certificate;
+        /// `$first` is its process.
+        ///
+        /// - Returns: How the first one ended, and its output.
         func beside(_ script: String) throws -> String {
             try home.shell(
                 """
@@ -45,7 +47,7 @@ import Testing
                 """, environment: ["keyfob": Tool.keyfob([]).path])
         }
 
-        /// Adds identity `old`, which is due, and a program that issues its next certificate once `hold` is gone.
+        /// Adds identity `old`, which is due, and a program that issues its next certificate after `hold` is gone.
         func makeDue() throws {
             try home.shell(
                 """
@@ -69,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func `a renewal with the same key leaves the key of another one alone that is under way`() throws {
+    @Test func `a renewal with the same key does not use the key of another renewal in progress`() throws {
         let bench = try Bench()
         let first = try bench.beside(
             """
@@ -87,7 +89,7 @@ import Testing
         #expect(next.status == 0, "\(next.error)")
     }
 
-    @Test func `who waited for another renewal does not bring the key back that it replaced`() throws {
+    @Test func `a renewal that waited for another does not bring back the replaced key`() throws {
         let bench = try Bench()
         let first = try bench.beside(
             """
@@ -107,7 +109,7 @@ import Testing
         #expect(current.status == 0 && !current.output.contains("elf-signed"), "\(current.output)")
     }
 
-    @Test func `an import is not undone by the renewal that it overtook, whose order is kept`() throws {
+    @Test func `a renewal does not undo an import that overtook it, and its order is kept`() throws {
         let bench = try Bench()
         try bench.home.makeSelfSigned("new")
         let first = try bench.beside(#""$keyfob" identity import new.key new.pem --name web --replace"#)
@@ -119,7 +121,7 @@ import Testing
             """
             openssl x509 -in new.pem -outform DER -out new.der; openssl x509 -in now.pem -outform DER | cmp - new.der
             """)
-        // Who puts the version before back gets what was issued for it.
+        // Putting the previous version back gives the certificate that was issued for it.
         let imported = try bench.home.shell("cat log")
         let before = try #require(imported.firstMatch(of: /web@[0-9-]+/), "\(imported)").0
         #expect(try bench.home.keyfob("identity", "use", String(before)).status == 0)
@@ -127,7 +129,7 @@ import Testing
         #expect(renewed.status == 0 && renewed.output.contains("  order of before found, "), "\(renewed)")
     }
 
-    @Test func `of two timers at once the second has nothing to do`() throws {
+    @Test func `of two simultaneous timers the second has nothing to do`() throws {
         let bench = try Bench()
         try bench.makeDue()
         let output = try bench.home.shell(
@@ -149,9 +151,9 @@ import Testing
         #expect(output.split(separator: "\n").count { $0.contains("installed") } == 1, "\(output)")
     }
 
-    /// How long the certificate lasts that `b` gets meanwhile, which says whether it is due again.
+    /// The lifetime of the certificate that `b` gets in the meantime, which decides if it is due again.
     @Test(arguments: [("30d", "status 0"), ("2s", "status 13")])
-    func `one that was renewed since the list of all was made keeps its new key`(
+    func `an identity renewed since the list of all was made keeps its new key`(
         lifetime: String, status: String
     ) throws {
         let bench = try Bench()
@@ -198,7 +200,7 @@ import Testing
     }
 
     @Test(arguments: ["mkdir \"$f\"", "ln -s /etc/passwd \"$f\""])
-    func `a lock that cannot be had keeps nobody from renewing`(place: String) throws {
+    func `an unavailable lock does not prevent a renewal`(place: String) throws {
         let home = try IdentityHome()
         #expect(try home.keyfob("identity", "create", "web", "--dns", "web.example", "--self-signed").status == 0)
         try home.shell("f=$(find home/.local/state -path '*/order-locks/*/*' -type f); rm \"$f\"; \(place)")
@@ -206,9 +208,9 @@ import Testing
         #expect(renewed.status == 0, "\(renewed.error)")
     }
 
-    @Test func `nothing of a renewal that was killed keeps the next one waiting`() throws {
+    @Test func `a killed renewal leaves nothing that delays the next one`() throws {
         let bench = try Bench()
-        // What the killed process has started is running still.
+        // A child of the killed process is still running.
         let first = try bench.beside(
             """
             kill -9 $first

@@ -5,7 +5,7 @@ import Testing
 
 /// `keyfob error` and `security error`.
 @Suite struct ResultCodeTests {
-    /// The command under the name `security`, by a link in a directory of its own.
+    /// The command under the name `security`, by a link in a separate directory.
     private static func security(_ arguments: [String]) throws -> Tool.Result {
         let directory = FileManager.default.temporaryDirectory.appending(path: "keyfob-security-\(UUID())")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
@@ -16,7 +16,7 @@ import Testing
         return try Tool(link.path, arguments).run()
     }
 
-    @Test func `security error says what -50 means, in the words of macOS and with its status`() throws {
+    @Test func `security error explains -50 in the words of macOS and with its status`() throws {
         let result = try Self.security(["error", "-50"])
         #expect(
             result.output == "Error: 0xFFFFFFCE -50 One or more parameters passed to a function were not valid\n")
@@ -38,17 +38,17 @@ import Testing
     @Test(arguments: [
         ("-50x", "Error: 0xFFFFFFCE -50 "), ("errSecParam", "Error: 0x00000000 0 "), ("", "Error: 0x00000000 0 "),
         ("99999999999999999999", "Error: 0x00000000 0 "), ("-", "Error: 0x00000000 0 "), ("0x", "Error: 0x00000000 0 "),
-    ]) func `What is no number counts as one as far as it is one`(text: String, beginning: String) {
+    ]) func `Text that begins with a number counts as that number`(text: String, beginning: String) {
         #expect(SecurityTool.line(text).hasPrefix(beginning))
     }
 
     @Test(arguments: [["--", "-50"], ["-50", "--"], ["--json", "--", "-50"]])
-    func `a code may stand behind the end of options`(arguments: [String]) throws {
+    func `a code may follow the end of options`(arguments: [String]) throws {
         let result = try Tool.keyfob(["error"] + arguments).run()
         #expect(result.status == 0 && result.output.contains("errSecParam"), "\(result.error)")
     }
 
-    @Test func `security says which verbs are missing, and fails with 1`() throws {
+    @Test func `security reports missing verbs, and fails with 1`() throws {
         let result = try Self.security(["find-generic-password", "-s", "x", "-w"])
         #expect(result.output.isEmpty)
         #expect(result.error.hasPrefix("security: unknown command \"find-generic-password\"\n"))
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test(arguments: [["error", "-50"], ["error", "errSecParam"], ["error", "0xFFFFFFCE"], ["--quiet", "error", "-50"]])
-    func `keyfob error names a code and says what it means`(arguments: [String]) throws {
+    func `keyfob error names a code and explains it`(arguments: [String]) throws {
         let result = try Tool.keyfob(arguments).run()
         #expect(result.status == 0)
         #expect(result.output.contains("-50"))
@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test(arguments: [("-12345", Int32(3)), ("never", 2), ("--bogus", 2), ("-25300x", 2)])
-    func `keyfob error fails for what it does not know`(code: String, status: Int32) throws {
+    func `keyfob error fails for an unknown code`(code: String, status: Int32) throws {
         let result = try Tool.keyfob(["error", code]).run()
         #expect(result.status == status)
         #expect(result.output.isEmpty)

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What happens to a command whose surroundings are not as it would wish.
+/// Commands in unfavourable environments.
 @Suite struct RobustnessTests {
     @Test(arguments: ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
     func `with standard streams closed nothing is written into another file`(redirection: String) throws {
@@ -11,7 +11,7 @@ import Testing
             try home.shell(
                 "\"$KEYFOB\" \(command) \(redirection) || true", environment: ["KEYFOB": Tool.keyfob([]).path])
         }
-        // What the commands would have printed, in any file of the keychain.
+        // The output of the commands, in any file of the keychain.
         #expect(try home.shell("grep -rlE 'keyfob: |nope|TOKEN  ' home run || true") == "")
         #expect(try home.keyfob("status").status == 0)
     }
@@ -27,7 +27,7 @@ import Testing
         #expect(text.contains("Bad file descriptor"))
     }
 
-    @Test func `a closed standard input is no empty secret`() throws {
+    @Test func `a closed standard input is not an empty secret`() throws {
         let home = try IdentityHome()
         let text = try home.shell(
             "\"$KEYFOB\" set a --stdin --allow-empty <&- 2>message || echo $?",
@@ -65,9 +65,9 @@ import Testing
         "init --unattended -q", "ls", "set b --from-env V --replace", "rm a -y", "keychain check",
         "keychain check --secrets --progress always", "secret generate c",
     ])
-    func `a command ends where the user may have no more threads`(command: String) throws {
+    func `a command ends if the user may have no more threads`(command: String) throws {
         let home = try IdentityHome()
-        // Root has no such limit, and nobody else may have anything of root's.
+        // Root has no such limit, and another user cannot read root's files.
         let isRoot = geteuid() == 0
         let preparation = command.hasPrefix("init")
             ? "" : "$other \"$KEYFOB\" init --unattended -q; $other \"$KEYFOB\" set a --from-env V -q"
@@ -82,10 +82,10 @@ import Testing
         #expect(text == "")
     }
 
-    @Test func `a library that ends the process is not taken for a wrong PIN`() throws {
+    @Test func `a library that ends the process is not reported as a wrong PIN`() throws {
         let home = try IdentityHome()
         _ = try home.shell("printf v | \"$KEYFOB\" set a --stdin", environment: ["KEYFOB": Tool.keyfob([]).path])
-        // The length of the wrapping key's label becomes a terabyte: SoftHSM is given no memory, and calls exit(5).
+        // The length of the wrapping key's label becomes a terabyte: SoftHSM gets no memory, and calls exit(5).
         let text = try home.shell(
             """
             file=$(ls home/.local/share/keyfob/tokens/*/*.object | grep -v token.object)
@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test(arguments: ["get a", "ls", "status"])
-    func `too few descriptors are an error and no trap`(command: String) throws {
+    func `too few descriptors are an error and not a crash`(command: String) throws {
         let home = try IdentityHome()
         let text = try home.shell(
             "sh -c 'ulimit -n 5; exec \"$KEYFOB\" \(command)' 2>message || echo $?; cat message",
@@ -105,7 +105,7 @@ import Testing
         #expect(text.hasPrefix("1\nkeyfob: too few files can be opened"), "\(text)")
     }
 
-    @Test func `a limit of the size of files is an error, and the programs that are started are not affected`() throws {
+    @Test func `a limit of the size of files is an error, and does not affect child programs`() throws {
         let home = try IdentityHome()
         try #require(home.keyfob("identity", "create", "web", "--self-signed", "--cn", "web").status == 0)
         let text = try home.shell(
@@ -120,7 +120,7 @@ import Testing
         #expect(UInt64(mask, radix: 16).map { $0 & 1 << (UInt64(SIGXFSZ) - 1) } == 0, "\(mask)")
     }
 
-    @Test func `a name that is refused is not printed first`() throws {
+    @Test func `a refused name is not printed first`() throws {
         let home = try IdentityHome()
         let result = try home.keyfob("keychain", "create", "--unattended", "\u{1B}[2J")
         #expect(result.status == 2)
@@ -128,7 +128,7 @@ import Testing
         #expect(!result.error.contains("\u{1B}"))
     }
 
-    @Test func `an option is offered only where it helps`() throws {
+    @Test func `an option is offered only if it helps`() throws {
         let home = try IdentityHome()
         try home.shell("chmod 644 home/.config/keyfob/keychains/login.json")
         let refused = try home.keyfob("get", "a", "--insecure-file")
@@ -150,7 +150,7 @@ import Testing
         #expect(names.map { $0.prefix { $0 != "\t" } } == ["a", "b"])
     }
 
-    @Test func `a second identity of a name is refused with options that there are`() throws {
+    @Test func `a second identity of a name is refused, and the error names existing options`() throws {
         let home = try IdentityHome()
         try home.makeSelfSigned("a")
         try home.makeSelfSigned("b")
@@ -199,14 +199,14 @@ import Testing
             status=0; wait $! || status=$?
             echo $status; cat error
             """
-        // What a shell says of a child that was killed is not in the child's file.
+        // The shell's message about a killed child is not in the child's file.
         let result = try Tool(
             "/bin/sh", ["-c", script, Tool.keyfob([]).path, home.directory.path], environment: home.environment
         ).run()
         #expect(result.output == "\(128 + number)\n", "\(result.error)")
     }
 
-    @Test func `of commands that generate a key of one name at once one does`() async throws {
+    @Test func `of several commands that generate a key of one name at once, one succeeds`() async throws {
         let home = try IdentityHome()
         for round in 0..<3 {
             let results = try await home.atOnce(Array(repeating: ["key", "generate", "k\(round)"], count: 4))
@@ -218,7 +218,7 @@ import Testing
         #expect(list.filter { $0.hasPrefix("m\t") }.count == 1)
     }
 
-    @Test func `a replacement is not lost to a removal at the same time`() async throws {
+    @Test func `a removal at the same time does not lose a replacement`() async throws {
         let home = try IdentityHome()
         for _ in 0..<8 {
             let results = try await home.atOnce(
@@ -229,14 +229,14 @@ import Testing
 
     @Test func `commands that log in at once all find the token`() async throws {
         let home = try IdentityHome()
-        // Each unlocks anew, so that SoftHSM rewrites its token's file again and again while others read it.
+        // Each unlocks again, so that SoftHSM rewrites its token's file repeatedly while others read it.
         for _ in 0..<4 {
             let results = try await home.atOnce(Array(repeating: ["unlock"], count: 6))
             #expect(results.allSatisfy { $0.status == 0 }, "\(results.map(\.error))")
         }
     }
 
-    @Test func `the command of a PIN source runs no longer than --timeout says`() throws {
+    @Test func `the command of a PIN source runs no longer than --timeout allows`() throws {
         let home = try IdentityHome()
         #expect(try home.keyfob("lock").status == 0)
         let started = Date()
@@ -275,7 +275,7 @@ import Testing
     }
 
     @Test(arguments: ["create", "install", "renew"])
-    func `an identity is whole, whenever the command that works on it is killed`(verb: String) throws {
+    func `an identity is whole, even if the command that changes it is killed at any moment`(verb: String) throws {
         let home = try IdentityHome()
         #expect(try home.keyfob("identity", "create", "web", "--dns", "web.example", "--self-signed").status == 0)
         if verb == "install" {
@@ -299,7 +299,7 @@ import Testing
             case "install": ["identity", "install", name, "--cert", home.file(name + ".pem")]
             default: ["identity", "renew", name, "--force"] + (round % 2 == 0 ? ["--new-key"] : [])
             }
-            // From before it has done anything to after it has done everything.
+            // From before the first change to after the last.
             let time = String(format: "%.3f", 0.02 * Double(round + 1))
             _ = try Tool(
                 "/usr/bin/timeout", ["-s", "KILL", time, Tool.keyfob([]).path] + command, environment: home.environment
@@ -324,7 +324,7 @@ import Testing
         #expect(token.output.contains("\"debris\":0"), "\(token.output)")
     }
 
-    @Test func `after init is killed at any moment the next one succeeds`() async throws {
+    @Test func `if init is killed at any moment the next one succeeds`() async throws {
         let directory = try TemporaryDirectory()
         for round in 0..<12 {
             let home = directory.file("home\(round)")

@@ -2,19 +2,19 @@ import Foundation
 import TestSupport
 import Testing
 
-/// An ACME server of a few lines that misbehaves as it is told, in the places where a real one never does on demand.
+/// An ACME server of a few lines with errors on demand, in places where a real one has none.
 ///
-/// It believes every signature and every challenge. The names of a request have to be those of the order, the common
-/// name among them, as Let's Encrypt has it. What it issues is a real certificate by openssl.
+/// It accepts every signature and every challenge. The names of a request must be those of the order, including the
+/// common name, as Let's Encrypt requires. Its certificates are real ones, made by openssl.
 final class ScriptedACMEServer {
     let directory: String
     private let process: SpawnedProcess
 
     /// Starts with files in the test's directory: `acme-ca.pem`, `www` as document root, and `orders`, a line for each.
-    /// Where there is a script `issue-late`, that issues.
+    /// If there is a script `issue-late`, that script issues.
     ///
-    /// - Parameter fault: What goes wrong, such as `busy:order`: the kind and the place. Two requests meet it, or all;
-    ///   `hold` those that come while there is a file `held`.
+    /// - Parameter fault: The error, such as `busy:order`: its kind and its place. It applies to two requests, or to
+    ///   all; `hold` to those that come while there is a file `held`.
     init(_ home: IdentityHome, fault: String) throws {
         try home.makeFilesOfACMEServer()
         let null = unsafe open("/dev/null", O_RDWR)
@@ -22,7 +22,7 @@ final class ScriptedACMEServer {
         process = try SpawnedProcess(
             ["python3", "-c", Self.script, home.directory.path, fault], environment: ["PATH": "/usr/bin:/bin"],
             streams: (null, null, null))
-        // It takes the port that it is given, and listens there when it says so.
+        // It takes the given port, and reports when it listens there.
         let port = try home.shell("for i in $(seq 600); do cat port 2> /dev/null && exit 0; sleep 0.1; done; exit 1")
         directory = "https://127.0.0.1:\(port)/dir"
     }

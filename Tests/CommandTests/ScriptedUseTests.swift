@@ -2,12 +2,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What scripts do that nobody types: links for files, variables that are empty, the same command many times at once.
+/// Use in scripts: links for files, empty variables, the same command many times at once.
 @Suite(.timeLimit(.minutes(30)))
 struct ScriptedUseTests {
     // MARK: Files
 
-    @Test func `a link that output goes to stays one, and what it leads to is written`() throws {
+    @Test func `a link as the output stays a link, and its target is written`() throws {
         let home = try IdentityHome()
         #expect(try home.keyfob("key", "generate", "k").status == 0)
         let key = try home.keyfob("key", "pub", "k").output
@@ -18,14 +18,14 @@ struct ScriptedUseTests {
         }
         #expect(try home.shell("readlink link second dangling; cat file; cat new") == "file\nlink\nnew\n\(key)\(key)")
         #expect(try home.keyfob("key", "pub", "k", "-o", home.file("loop")).error.contains("symbolic links"))
-        // As /dev/stdout is, which must not be tried out on the machine's own.
+        // Like /dev/stdout, which must not be used on the machine itself.
         try home.shell("ln -s /proc/self/fd/1 stdout")
         let keyfob = Tool.keyfob([]).path
         #expect(try home.shell("'\(keyfob)' key pub k -o stdout >out; test -L stdout; cat out") == key)
         #expect(try home.shell("'\(keyfob)' key pub k -o stdout | cat") == key)
         let appended = try home.shell("echo first >out; '\(keyfob)' key pub k -o stdout >>out; cat out")
         #expect(appended == "first\n" + key)
-        // Of these Keyfob itself has some.
+        // Keyfob has some of these itself.
         for number in 3...12 {
             let result = try home.keyfob("key", "pub", "k", "-o", "/dev/fd/\(number)")
             #expect(result.status == 12 && result.error.contains(">&\(number)"), "\(result.error)")
@@ -37,7 +37,7 @@ struct ScriptedUseTests {
         #expect(try home.shell("'\(keyfob)' get s -o link; test -L link; cat file; stat -c %a file") == "value600\n")
     }
 
-    @Test func `a home that SoftHSM's configuration cannot name is refused, and left alone`() throws {
+    @Test func `a home that SoftHSM's configuration cannot name is refused, and not changed`() throws {
         let household = try Household()
         let home = household.directory.file("a=b")
         let failure = try household.failure(["init", "--unattended"], environment: ["HOME": home])
@@ -58,7 +58,7 @@ struct ScriptedUseTests {
     }
 
     @Test(arguments: [["--password", "hunter2", "set", "a"], ["--json", "-P", "hunter2", "get", "x"]])
-    func `what stands behind an unknown option is not repeated`(arguments: [String]) throws {
+    func `words after an unknown option are not repeated`(arguments: [String]) throws {
         let result = try Household().keyfob(arguments)
         #expect(result.status == 2 && !(result.error + result.output).contains("hunter2"), "\(result.error)")
     }
@@ -67,7 +67,7 @@ struct ScriptedUseTests {
         ["key", "generate", "k", "--type", "rsa", "--size", "100"], ["key", "generate", "pkcs11:object=k"],
         ["identity", "create", "pkcs11:object=k", "--cn", "a", "--self-signed"],
         ["identity", "create", "i", "--cn", "a", "--issuer", "nobody"],
-    ]) func `what would be refused is refused by a dry run`(arguments: [String]) throws {
+    ]) func `a dry run refuses what the run would refuse`(arguments: [String]) throws {
         let household = try Household.unattended()
         let failure = try household.failure(arguments + ["--dry-run"])
         #expect(failure.status != 0)
@@ -82,7 +82,7 @@ struct ScriptedUseTests {
 
     // MARK: Output
 
-    @Test func `what is evaluated sets no variable that shells go by`() throws {
+    @Test func `evaluated output sets no variable that shells use`() throws {
         let household = try Household.unattended()
         try household.set("q", "value", ["--server", "h", "--user", "u"])
         let lines = try household.keyfob(["secret", "show", "q", "--format", "env"]).output
@@ -98,7 +98,7 @@ struct ScriptedUseTests {
         #expect(try household.keyfob(["ls", "--user", "nobody"]).error.isEmpty)
     }
 
-    @Test func `a preference that is there is no change`() throws {
+    @Test func `an existing preference is not a change`() throws {
         let home = try IdentityHome()
         #expect(try home.keyfob("identity", "create", "web", "--cn", "web", "--self-signed").status == 0)
         for isChanged in [true, false] {
@@ -109,7 +109,7 @@ struct ScriptedUseTests {
 
     // MARK: At once
 
-    @Test func `usages that several commands add are all there`() async throws {
+    @Test func `usages that several commands add are all stored`() async throws {
         let home = try IdentityHome()
         try home.makeWeb()
         for round in 0..<4 {
@@ -126,7 +126,7 @@ struct ScriptedUseTests {
         }
     }
 
-    @Test func `what several commands remove or import at once succeeds for each that does not mind`() async throws {
+    @Test func `several commands that remove or import one item at once succeed if they allow it`() async throws {
         let home = try IdentityHome()
         try home.makeWeb()
         func four(_ arguments: String...) async throws {
@@ -147,7 +147,7 @@ struct ScriptedUseTests {
 
     // MARK: Signals
 
-    @Test(arguments: ["TERM", "HUP"]) func `a check that is cut off leaves no program and no directory`(
+    @Test(arguments: ["TERM", "HUP"]) func `an interrupted check leaves no program and no directory`(
         signal: String
     ) throws {
         let home = try IdentityHome()
@@ -155,7 +155,7 @@ struct ScriptedUseTests {
         let scratch = "/tmp/kc-\(UUID().uuidString.prefix(8))"
         try FileManager.default.createDirectory(atPath: scratch, withIntermediateDirectories: false)
         defer { _ = try? FileManager.default.removeItem(atPath: scratch) }  // It may be gone.
-        // When the agent is there, which is the last to come.
+        // When the agent, which starts last, is there.
         let result = try home.shell(
             """
             '\(Tool.keyfob([]).path)' uri web --for ssh --check >/dev/null 2>error &

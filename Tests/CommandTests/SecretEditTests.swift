@@ -7,7 +7,7 @@ import Testing
 
 @testable import KeyfobCLI
 
-/// What a person has typed in an editor.
+/// Text that the user has typed in an editor.
 @Suite struct SecretEditTests {
     /// A household with item `x`, and an editor: the n-th time it is started, it copies the file it was given to
     /// `seenN` and does what the n-th of `steps` says with the file `$1`.
@@ -33,7 +33,7 @@ import Testing
 
     private let change = "echo typed > \"$1\"; printf theirs > v; keyfob set x --replace --from-file v"
 
-    @Test func `an item that was changed meanwhile is not overwritten unasked, and what was typed comes back`() throws {
+    @Test func `an item that was changed in the meantime is overwritten only on request`() throws {
         let (household, environment) = try make(change, "echo more >> \"$1\"")
         let edit = try household.keyfob(["secret", "edit", "x"], typing: ["e"], environment: environment)
         #expect(edit.result.status == 0, "\(edit.result.error)")
@@ -54,10 +54,10 @@ import Testing
         (["--kind", "internet", "--protocol", "https", "--user", "an app", "--port", "8443"],
             "x/y --user='an app' --kind=internet --server=x/y --protocol=https --port=8443"),
     ])
-    func `who cannot edit an item is told how to replace that one`(options: [String], words: String) throws {
+    func `the error for an item that cannot be edited says how to replace it`(options: [String], words: String) throws {
         let household = try Household.unattended()
         try household.set("x/y", "old", options)
-        // The item is the one that was found, whatever it took to find it.
+        // The item is the one that was found, by any kind of name.
         for selection in [[], options] {
             let failure = try household.failure(["secret", "edit", "x/y"] + selection)
             #expect(failure.hint.hasSuffix("keyfob set \(words) --replace --stdin"), "\(failure.hint)")
@@ -71,21 +71,21 @@ import Testing
         #expect(try household.keyfob(["get", "x/y"]).output == "new\n")
     }
 
-    @Test func `what was typed is stored over another's change where the person says so`() throws {
+    @Test func `the text replaces another's change if the user says so`() throws {
         let (household, environment) = try make(change)
         let edit = try household.keyfob(["secret", "edit", "x"], typing: ["?", "s"], environment: environment)
         #expect(edit.result.status == 0, "\(edit.result.error)")
         #expect(try household.keyfob(["get", "x"]).output == "typed\n")
     }
 
-    @Test func `an item that was removed meanwhile is made again where the person says so`() throws {
+    @Test func `an item that was removed in the meantime is made again if the user says so`() throws {
         let (household, environment) = try make("echo typed > \"$1\"; keyfob rm x --yes")
         let edit = try household.keyfob(["secret", "edit", "x"], typing: ["s"], environment: environment)
         #expect(edit.result.status == 0, "\(edit.result.error)")
         #expect(try household.keyfob(["get", "x"]).output == "typed\n")
     }
 
-    @Test func `what was typed is given up where the person says so, and not by an editor that fails`() throws {
+    @Test func `the text is discarded if the user says so, and not by an editor that fails`() throws {
         let (household, environment) = try make(change, "exit 1")
         let edit = try household.keyfob(["secret", "edit", "x"], typing: ["e", "q"], environment: environment)
         #expect(edit.result.status == 1, "\(edit.result.error)")
@@ -93,7 +93,7 @@ import Testing
         #expect(try household.keyfob(["get", "x"]).output == "theirs\n")
     }
 
-    @Test func `where nobody can be asked it is said before and after`() throws {
+    @Test func `if the user cannot be asked, that is reported before and after`() throws {
         let (household, environment) = try make(change)
         let edit = try household.keyfob(["secret", "edit", "x"], environment: environment)
         #expect(edit.status == 13, "\(edit.error)")
@@ -103,10 +103,10 @@ import Testing
     }
 
     @Test(arguments: [("trap : INT; ", 0, "typed\n"), ("", 130, "old\n")])
-    func `Ctrl-C in the editor belongs to the editor, which may go on and store`(
+    func `Ctrl-C in the editor goes to the editor, which may continue and store`(
         trap: String, status: Int32, value: String
     ) throws {
-        // The line is what the test at the terminal waits for. The group is that of the command alone.
+        // The test at the terminal waits for the line. The process group is the command's own.
         let (household, environment) = try make("\(trap)echo > /dev/tty; kill -INT 0; echo typed > \"$1\"")
         let edit = try household.keyfob(["secret", "edit", "x"], typing: [], environment: environment)
         #expect(edit.result.status == status, "\(edit.result.error)")
@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test(arguments: [("e", 0, "typed\n"), ("q", 12, "old\n")])
-    func `what is too large to be stored can be edited once more`(
+    func `text that is too large to be stored can be edited again`(
         answer: String, status: Int32, value: String
     ) throws {
         let (household, environment) = try make(
@@ -127,7 +127,7 @@ import Testing
     }
 
     @Test(arguments: [SIGINT, SIGTERM])
-    func `a signal at the question about what is too large is an answer, and leaves no file`(number: Int32) throws {
+    func `a signal at the question about too large a text is an answer, and leaves no file`(number: Int32) throws {
         let (household, own) = try make(
             "echo \"$1\" > path; echo $PPID > command; head -c 33554433 /dev/zero > \"$1\"")
         let terminal = try PseudoTerminal()
@@ -154,8 +154,8 @@ import Testing
     }
 
     @Test(arguments: [SIGTERM, SIGHUP], [1, 3])
-    func `a signal ends the editor, with what it started, and leaves no file`(number: Int32, times: Int) throws {
-        // The editor that hears nothing is ended with the third signal.
+    func `a signal ends the editor and its children, and leaves no file`(number: Int32, times: Int) throws {
+        // An editor that ignores signals is killed at the third one.
         let (household, environment) = try make(
             """
             \(times > 1 ? "trap '' TERM HUP" : ":"); echo "$1" > path; sleep 300 & echo $! > child
@@ -178,8 +178,8 @@ import Testing
     }
 
     @Test(arguments: [SIGINT, SIGHUP])
-    func `a signal in the editor and one right after it leave no file, however large`(number: Int32) throws {
-        // The second is sent when the command has reaped the editor, and reads what it has left.
+    func `a signal in the editor and one right after it leave no file of any size`(number: Int32) throws {
+        // The second is sent when the command has reaped the editor, and reads its file.
         let (household, environment) = try make(
             """
             trap '' TERM; echo "$1" > path; head -c 31457280 /dev/zero | tr '\\0' a > "$1"
@@ -190,21 +190,21 @@ import Testing
         // By `exec`, so that the parent of the script is the command.
         let editor = try #require(environment["EDITOR"])
         let edit = try household.keyfob(["secret", "edit", "x"], environment: ["EDITOR": "exec " + editor])
-        // A slow machine may send it when all is done.
+        // A slow machine may send it when everything is done.
         #expect([0, 128 + number].contains(edit.status), "\(edit.error)")
         let directory = (try editedFile(household) as NSString).deletingLastPathComponent
         #expect(!FileManager.default.fileExists(atPath: directory))
     }
 
-    /// Where the editor's file was, as the editor wrote it to the file `path`.
+    /// The place of the editor's file, as the editor wrote it to the file `path`.
     private func editedFile(_ household: Household) throws -> String {
         String(decoding: try household.directory.read("path"), as: UTF8.self).trimmingBlanks
     }
 
-    @Test func `what a killed edit has left is wiped by the next`() throws {
+    @Test func `the next edit wipes the files of a killed one`() throws {
         let (household, own) = try make("echo \"$1\" > path; kill -KILL $PPID", ":")
         let editor = try #require(own["EDITOR"])
-        // Memory of its own: in that of all other tests wipe, too.
+        // In a separate directory in memory: other tests wipe the shared one, too.
         let memory = "/dev/shm/keyfob-test-\(UUID().uuidString)"
         try FileManager.default.createDirectory(
             atPath: memory, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
@@ -222,11 +222,11 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: (path as NSString).deletingLastPathComponent))
     }
 
-    @Test func `an editor that outlives the command keeps its file, until it ends`() throws {
+    @Test func `an editor that outlives the command keeps its file until it ends`() throws {
         let (household, environment) = try make(
             "echo \"$1\" > path; echo $$ > editor-id; kill -KILL $PPID; exec sleep 300", ":")
         let editor = try #require(environment["EDITOR"])
-        // In a session of its own, so that it is not ended with the command.
+        // In a separate session, so that it is not ended with the command.
         let killed = try household.keyfob(["secret", "edit", "x"], environment: ["EDITOR": "exec setsid " + editor])
         #expect(killed.status == 128 + SIGKILL)
         let process = try #require(
@@ -241,7 +241,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: path))
     }
 
-    @Test func `what is not of that kind is left alone`() throws {
+    @Test func `files of another kind are not touched`() throws {
         let memory = "/dev/shm/keyfob-test-\(UUID().uuidString)"
         try #require(MemoryFileSystem.holds("/dev/shm"))
         func directory(_ name: String, _ mode: Int) throws -> String {
@@ -273,7 +273,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: path))
     }
 
-    @Test func `an editor's failure is seen also where the caller ignores SIGCHLD`() throws {
+    @Test func `an editor's failure is detected even if the caller ignores SIGCHLD`() throws {
         let (household, environment) = try make("echo typed > \"$1\"; exit 1")
         let script = """
             import os, signal, sys

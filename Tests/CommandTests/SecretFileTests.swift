@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Secrets on their way to editors, files and streams.
+/// Secrets passed to editors, files and streams.
 @Suite struct SecretFileTests {
     private func store(_ value: String, in home: IdentityHome) throws {
         let result = try Tool.keyfob(
@@ -17,7 +17,7 @@ import Testing
         ).run()
     }
 
-    @Test func `an editor does not undo what somebody else has stored meanwhile`() throws {
+    @Test func `an editor does not undo a change that another process stored in the meantime`() throws {
         let home = try IdentityHome()
         try store("one", in: home)
         try home.shell(
@@ -30,7 +30,7 @@ import Testing
         let result = try edit(home, "sh '\(home.file("editor"))'")
         #expect(result.status == 13, "\(result.error)")
         #expect(try home.keyfob("get", "a").output == "two\n")
-        // Nobody else this time.
+        // No other process this time.
         try home.shell("printf 'printf four >\"$1\"' >editor")
         #expect(try edit(home, "sh '\(home.file("editor"))'").status == 0)
         #expect(try home.keyfob("get", "a").output == "four\n")
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test(arguments: ["one\r", "one\r\nand one\r", "one\n"])
-    func `what stands before the newline of an editor stays`(value: String) throws {
+    func `characters before the newline of an editor stay`(value: String) throws {
         let household = try Household.unattended()
         try household.set("a", value, ["--keep-newline"])
         let edit = try household.keyfob(["secret", "edit", "a"], environment: ["EDITOR": "sed -i s/one/two/"])
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test(arguments: ["rm \"$1\"; mkfifo", "rm \"$1\"; mkdir", "rm", "rm \"$1\"; ln -s /etc/passwd"])
-    func `what an editor leaves that is no file is not waited for, nor followed`(commands: String) throws {
+    func `an editor's file that is not a regular file is neither waited for nor followed`(commands: String) throws {
         let household = try Household.unattended()
         try household.set("a", "one")
         let editor = try household.directory.write(Array((commands + " \"$1\"\n").utf8), to: "editor")
@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test(arguments: ["--stdin", "--from-fd 3 3<&0 </dev/null"], ["--if-missing", "--replace --dry-run"])
-    func `whoever pipes a value in that is not needed can finish`(source: String, options: String) throws {
+    func `a pipe with a value that is not needed is read to its end`(source: String, options: String) throws {
         let household = try Household.unattended()
         try household.set("a", "one")
         func set(_ producer: String) throws -> Tool.Result {
@@ -105,7 +105,7 @@ import Testing
         // More than a pipe holds.
         let whole = try set("head -c 1000000 /dev/zero")
         #expect(whole.status == 0, "\(whole.output)\(whole.error)")
-        // But no more than could be stored, which a dry run refuses as the run would.
+        // But not more than could be stored, which a dry run refuses like the run.
         let endless = try set("{ yes || :; }")
         #expect(endless.status == (options == "--if-missing" ? 0 : 12), "\(endless.output)\(endless.error)")
         #expect(try household.keyfob(["get", "a"]).output == "one\n")
@@ -128,7 +128,7 @@ import Testing
         ["uri", "web", "--for", "gnutls", "--write", "FILE", "--dry-run"],
         ["identity", "use", "web", "--service", "https://example.org", "--dry-run"],
     ])
-    func `a dry run writes nothing and does not claim to have`(command: [String]) throws {
+    func `a dry run writes nothing and does not claim to have written`(command: [String]) throws {
         let home = try IdentityHome()
         try store("one", in: home)
         #expect(try home.keyfob("key", "generate", "k").status == 0)

@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct SecretStreamTests {
     @Test(arguments: [([0x00, 0x01], false), (Array("-----BEGIN PRIVATE KEY-----".utf8), true)] as [([UInt8], Bool)])
-    func `binary data and private keys stay off the terminal`(bytes: [UInt8], isPrivateKey: Bool) throws {
+    func `binary data and private keys are not written to the terminal`(bytes: [UInt8], isPrivateKey: Bool) throws {
         let error = try #require(throws: KeychainError.self) {
             try SensitiveOutput.write(SecretBytes(bytes), isPrivateKey: isPrivateKey, force: false, toTerminal: true)
         }
@@ -23,12 +23,12 @@ import Testing
     }
 
     @Test(arguments: [("a\n", "a"), ("a\r\n", "a\r"), ("a\n\n", "a\n"), ("a", "a"), ("\n", ""), ("", ""), ("a\r", "a\r")])
-    func `one newline at the end is no part of a secret`(text: String, expected: String) {
+    func `one newline at the end is not part of a secret`(text: String, expected: String) {
         #expect(SecretBytes(utf8: text).withoutLastNewline == SecretBytes(utf8: expected))
     }
 
     @Test(arguments: [0, 1, 65_536, 200_001])
-    func `all of a pipe is read, in order`(count: Int) throws {
+    func `a pipe is read completely, in order`(count: Int) throws {
         let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         let secret = try reading(Data(bytes)) { try StandardInput.readSecret(from: $0) }
         #expect(secret == SecretBytes(bytes))
@@ -59,7 +59,7 @@ import Testing
 }
 
 @Suite struct HardeningTests {
-    @Test func `the process leaves no core and no readable files`() async {
+    @Test func `the process leaves no core dump and no readable files`() async {
         await #expect(processExitsWith: .success) {
             Hardening.apply()
             var limit = rlimit()
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func `signals after a program that heard one leave time to put away, up to the third`() async {
+    @Test func `signals after one that was passed to a program allow a cleanup, up to the third`() async {
         await #expect(processExitsWith: .exitCode(7)) {
             Interruption.install()
             do {
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    /// Ends a program by a signal to this process, which then gets some more, each when the one before was noted.
+    /// Ends a program by a signal to this process, which then gets some more, each after the previous one was recorded.
     private static func endProgram(thenSignal times: Int) throws {
         var program = try ChildProcess(["sleep", "300"], input: STDIN_FILENO, output: STDOUT_FILENO, inOwnGroup: true)
         kill(getpid(), SIGHUP)
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func `each question is answered by a line or by a signal, and none takes a descriptor more`() async {
+    @Test func `each question is answered by a line or by a signal, and leaks no descriptor`() async {
         await #expect(processExitsWith: .exitCode(7)) {
             Interruption.install()
             // In the place of a terminal.
@@ -129,7 +129,7 @@ import Testing
                     exit(1)
                 } catch is CancellationError {}
             }
-            // Other threads of this process have one open for a moment now and then.
+            // Other threads of this process have one open for a moment from time to time.
             exit(try descriptors() < count + 10 ? 7 : 2)
         }
     }

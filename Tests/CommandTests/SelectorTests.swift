@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Which keychain and which token a command works on.
+/// The selection of the keychain and the token of a command.
 @Suite struct SelectorTests {
     /// A household with the keychains `login`, the default, and `other`, each on its own token, whose item `name` has
     /// the keychain's name for its value.
@@ -12,7 +12,7 @@ import Testing
         return household
     }
 
-    @Test func `an option goes before every variable, and a keychain before a token`() throws {
+    @Test func `an option overrides every variable, and a keychain overrides a token`() throws {
         let household = try household()
         let rows: [(options: [String], environment: [String: String], keychain: String)] = [
             ([], [:], "login"),
@@ -33,14 +33,14 @@ import Testing
     }
 
     @Test(arguments: ["login", "pkcs11:token=login"])
-    func `init changes nothing where the keychain is on the token that is named`(token: String) throws {
+    func `init changes nothing if the keychain is on the named token`(token: String) throws {
         let household = try household()
         let again = try household.keyfob(["init", "--token", token])
         #expect(again.status == 0 && again.output.hasPrefix("Nothing to do"), "\(again.output)\(again.error)")
         #expect(try household.failure(["init", "--token", "pkcs11:token=elsewhere"]).status == 4)
     }
 
-    @Test func `a keychain that is not there is no failure for who does not mind, whatever else is named`() throws {
+    @Test func `a missing keychain is accepted with the option for it, in any combination`() throws {
         let household = try household()
         for options in [[], ["--token", "other"], ["-k", "nope"]] {
             let result = try household.keyfob(["keychain", "rm", "nope", "--if-exists", "--yes"] + options)
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `what is removed from a token lies on that token, whatever a variable says`() throws {
+    @Test func `objects are removed from the named token, in spite of any variable`() throws {
         let household = try household()
         let removed = try household.keyfob(
             ["rm", "name", "--token", "other", "--yes"], environment: ["KEYFOB_KEYCHAIN": "login"])
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(arguments: ["other", "pkcs11:token=other", "pkcs11:token=login;serial=0", "nowhere"])
-    func `a keychain on another token than the one that was named is left alone`(token: String) throws {
+    func `a keychain on another token than the named one is not changed`(token: String) throws {
         let household = try household()
         for command in [["rm", "name", "--yes"], ["get", "name"], ["lock"], ["status"], ["token", "show"]] {
             let result = try household.keyfob(command + ["--keychain", "login", "--token", token])
@@ -68,7 +68,7 @@ import Testing
         #expect(try household.keyfob(["get", "name", "-k", "login"]).output == "login\n")
     }
 
-    /// Commands that are given their keychain, or their token, as an argument.
+    /// Commands that take their keychain, or their token, as an argument.
     private static let namings = [
         ["keychain", "show"], ["keychain", "check"], ["keychain", "default"], ["keychain", "rm", "--yes"], ["lock"],
         ["unlock"],
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test(arguments: namings)
-    func `a name and an option for the same keychain, or a variable for another, are fine`(command: [String]) throws {
+    func `a name with an option for the same keychain, or a variable for another, is accepted`(command: [String]) throws {
         let household = try household()
         let refused = try household.keyfob(command + ["login", "--token", "other"])
         #expect(refused.status == 2 && refused.output.isEmpty, "\(refused.output)")
@@ -96,7 +96,7 @@ import Testing
         #expect(two.status == 0, "\(two.error)")
     }
 
-    @Test func `options that a command would not heed are refused`() throws {
+    @Test func `options without an effect on a command are refused`() throws {
         let household = try household()
         for more in [["-k", "login"], ["--token", "login"], ["login"]] {
             let result = try household.keyfob(["lock", "--all"] + more)

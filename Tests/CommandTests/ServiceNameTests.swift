@@ -4,7 +4,7 @@ import Testing
 
 @testable import KeyfobCLI
 
-/// What an identity can be preferred for.
+/// Services for which an identity can be preferred.
 @Suite struct ServiceNameTests {
     @Test(arguments: [
         "https://example.org", "https://example.org/api?x#y", "https://", "https://example.org:8443/", "x-my+app://a/",
@@ -12,7 +12,7 @@ import Testing
         "p@example.org", "mailto:p@example.org", "b\u{FC}cher.example", "imap.example.org:993", "2001:db8::1",
         "Guest network",
     ])
-    func `what a program may ask for is a service`(text: String) throws {
+    func `a name that a program may ask for is a service`(text: String) throws {
         #expect(try ServiceName(text).text == text)
     }
 
@@ -20,13 +20,13 @@ import Testing
         ("", "empty"), (" ", "empty"), ("https://x.example/\u{1B}[31m", "control character"),
         ("x\ny", "control character"), ("x\u{202E}y", "control character"),
     ])
-    func `what none can ask for is refused, with what to do`(text: String, part: String) throws {
+    func `a name that no program can ask for is refused, with a remedy`(text: String, part: String) throws {
         let error = #expect(throws: UsageError.self) { try ServiceName(text) }
         #expect(error?.description.contains(part) == true, "\(error?.description ?? "")")
         #expect(error?.hint != nil)
     }
 
-    @Test func `a service that is none is wrong usage, and nothing is preferred for it`() throws {
+    @Test func `an invalid service is a usage error, and no preference is set for it`() throws {
         let home = try IdentityHome()
         try #require(home.keyfob("identity", "create", "web", "--cn", "web", "--self-signed").status == 0)
         for text in ["", "x\ty"] {

@@ -19,7 +19,7 @@ import Testing
         return list.compactMap { $0["name"] as? String }.sorted()
     }
 
-    @Test func `only the items that the name means are removed`() throws {
+    @Test func `only the items of the given name are removed`() throws {
         let home = try IdentityHome()
         try home.makeSelfSigned("web")
         try home.shell("openssl x509 -in web.pem -outform DER -out web.der")
@@ -39,11 +39,11 @@ import Testing
         #expect(removal.output == "Removed certificate \"second\". It stays as \"web\", \"first\".\n")
         #expect(try labels(home) == ["first", "web"])
         #expect(try home.keyfob("identity", "check", "web").status == 0)
-        // What bears the object's own label.
+        // The item that has the object's own label.
         #expect(try home.keyfob("cert", "rm", "web", "--yes").status == 0)
         #expect(try labels(home) == ["first"])
 
-        // The key is needed by the certificate's other item.
+        // The certificate's other item needs the key.
         #expect(try home.keyfob("cert", "import", files[1], "--name", "web").status != 0)
         try share(home, "two", "web")
         #expect(try home.keyfob("identity", "rm", "first", "--yes").status == 0)
@@ -70,7 +70,7 @@ import Testing
             let labels = try labels(home)
             #expect(labels.count == 2 * count && labels.count { $0 == "web" } == 2, "\(labels)")
         }
-        // An older version goes whole, and is named once.
+        // An older version is removed completely, and is named once.
         let retired = try home.keyfob("identity", "retire", "web", "--yes", "--json")
         let object = try JSONSerialization.jsonObject(with: Data(retired.output.utf8)) as? [String: Any]
         #expect(retired.status == 0 && (object?["retired"] as? [Any])?.count == 2, "\(retired)")
@@ -82,7 +82,7 @@ import Testing
         #expect(try home.keyfob("identity", "check", "web").status == 0)
     }
 
-    /// An identity that is called `web` and whose certificate one access group sees, with an older version.
+    /// An identity called `web` whose certificate one access group sees, with an older version.
     private func makeWeb(_ home: IdentityHome, of group: String) throws {
         let name = "web-" + group
         try #require(home.keyfob("identity", "create", name, "--self-signed", "--dns", "\(group).example").status == 0)
@@ -93,7 +93,7 @@ import Testing
         try #require(result.status == 0, "\(result.error)")
     }
 
-    @Test func `the hint of a removal means the versions of its owner, where another has the name`() throws {
+    @Test func `if another owner has the name, the hint of a removal means the versions of its own`() throws {
         let home = try IdentityHome()
         for group in ["one", "two"] { try makeWeb(home, of: group) }
         let shown = try IdentityHome.json(home.keyfob("identity", "show", "one.example", "--json"))
@@ -101,12 +101,12 @@ import Testing
         let removed = try home.keyfob("identity", "rm", mark, "--yes")
         let hint = try #require(
             removed.output.firstMatch(of: /\(to destroy that: keyfob (identity retire sha256:[0-9a-f]+)\)/), "\(removed)").1
-        // With the name alone it would be what the other has.
+        // The name alone would mean the other owner's.
         try home.shell("'\(Tool.keyfob([]).path)' \(hint) --yes")
         let left = try home.keyfob("cert", "ls", "--all", "--json").output
         let subjects = left.matches(of: /"subject":"CN=(\w+)\.example"/).map { String($0.output.1) }
         #expect(subjects == ["two", "two"], "\(left)")
-        // Where nobody else has it, the name is enough.
+        // If no other owner has it, the name is enough.
         let alone = try home.keyfob("identity", "rm", "web", "--dry-run")
         #expect(alone.output.contains("(to destroy that: keyfob identity retire web)"), "\(alone)")
     }
@@ -122,7 +122,7 @@ import Testing
         let left = try home.keyfob("cert", "ls", "--all", "--json").output
         let subjects = left.matches(of: /"subject":"CN=(\w+)\.example"/).map { String($0.output.1) }.sorted()
         #expect(subjects == ["one", "two", "two"], "\(left)")
-        // What is left over of one whom nobody is called any longer.
+        // The rest of an identity whose name no item has any longer.
         #expect(try home.keyfob("identity", "rm", "two.example", "--yes").status == 3)
         for name in ["two.example", "one.example"] {
             #expect(try home.keyfob("cert", "export", name, "-o", home.file("\(name).pem")).status == 0)

@@ -29,7 +29,7 @@ import Testing
         return household.environment.merging(["PATH": path, "TERM": "dumb"]) { $1 }
     }
 
-    @Test func `a question that makes no sense is not answered by a message`() throws {
+    @Test func `an impossible completion prints no message`() throws {
         for words in [["---completion", "get", "--", "--none", "0", "0"], ["---completion", "get", "--"]] {
             let result = try Tool.keyfob(words, environment: [:]).run()
             #expect(result.status != 0 && result.output.isEmpty && result.error.isEmpty, "\(result.error)")
@@ -39,7 +39,7 @@ import Testing
     @Test(.enabled(if: hasShell("zsh"), "zsh is not installed"), arguments: lines)
     func `zsh completes a line`(line: String, completed: String) throws {
         let household = try household()
-        // A widget that completes, and tells what the line is then.
+        // A widget that completes, and prints the resulting line.
         let script = #"""
             cd && mkdir functions && keyfob completion zsh >functions/_keyfob && zmodload zsh/zpty && zpty z zsh -f -i
             setup='fpath=($HOME/functions $fpath); autoload -Uz compinit; compinit -u -D; '

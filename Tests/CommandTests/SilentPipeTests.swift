@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Files and pipes at whose other end nobody says or takes anything.
+/// Files and pipes without a writer or a reader at the other end.
 @Suite struct SilentPipeTests {
     /// Runs a script of bash beside a new FIFO `fifo`, with the command as `$0`.
     private func bash(_ script: String, in home: IdentityHome) throws -> Tool.Result {
@@ -29,13 +29,13 @@ import Testing
         ("cert import fifo", "fifo"), ("identity import fifo", "fifo"), ("identity install web --cert fifo", "fifo"),
         ("cert verify ./web.pem --untrusted fifo", "fifo"), ("cert chain ./web.pem --untrusted fifo", "fifo"),
         ("set a --from-file fifo", "fifo"),
-        // Opened to be written to, and then left alone.
+        // Opened for writing, and then left silent.
         ("cert import fifo 3<>fifo", "fifo"), ("set a --from-file fifo 3<>fifo", "fifo"),
         ("set a --from-fd 3 3<>fifo", "file descriptor 3"), ("set a --stdin 3<>fifo <fifo", "standard input"),
         ("set a 3<>fifo <fifo", "standard input"), ("cert import - 3<>fifo <fifo", "standard input"),
         ("set a --from-file /dev/stdin 3<>fifo <fifo", "/dev/stdin"),
     ])
-    func `what a file or pipe does not give is waited for as long as --timeout says`(
+    func `data from a file or pipe is waited for as long as --timeout says`(
         words: String, name: String
     ) throws {
         let home = try IdentityHome()
@@ -53,11 +53,11 @@ import Testing
         "set a --from-file fifo --timeout 200s", "set a --from-file fifo", "set a --stdin --timeout 200s <fifo",
         "set a <fifo", "set a --from-fd 3 --timeout 200s 3<fifo", "set a --from-file /dev/stdin --timeout 200s <fifo",
         "cert import <(sleep 1; cat web.pem) --timeout 200s", "set a --from-file <(cat web.pem) --timeout 200s",
-        // What is there already is not waited for.
+        // Available data is not waited for.
         "set a --stdin --timeout 0 <<< value", "cert import /dev/stdin --timeout 0 <web.pem",
         "set a --from-file web.pem --timeout 0", "set a --from-file /dev/null --allow-empty --timeout 0",
     ])
-    func `what comes late is read, and what is there is read at once`(words: String) throws {
+    func `late data is read, and available data is read at once`(words: String) throws {
         let home = try IdentityHome()
         try home.makeSelfSigned("web")
         let writes = words.contains("fifo") ? "{ sleep 1; cat web.pem >fifo; } >/dev/null 2>&1 &" : ""
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test(arguments: ["--stdin <fifo", "--from-fd 3 3<fifo"])
-    func `a value that nobody needs is not waited for, however slowly it comes`(source: String) throws {
+    func `a value that is not needed is not waited for, even if it comes slowly`(source: String) throws {
         let home = try IdentityHome()
         let stored = try Tool.keyfob(["set", "a"], environment: home.environment, input: Data("one".utf8)).run()
         try #require(stored.status == 0, "\(stored.error)")
@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test(arguments: ["cert export web -o fifo", "key pub web -o fifo", "key csr web -o fifo"])
-    func `whoever is to read a FIFO is waited for as long as --timeout says`(words: String) throws {
+    func `the reader of a FIFO is waited for as long as --timeout says`(words: String) throws {
         let home = try IdentityHome()
         let made = try home.keyfob("identity", "create", "web", "--cn", "web", "--self-signed")
         try #require(made.status == 0, "\(made.error)")

@@ -7,7 +7,7 @@ import Testing
 @Suite(
     .enabled(if: OpenSSLEngine.path != nil, "OpenSSL's pkcs11 engine is not installed"))
 struct TLSTests {
-    @Test func `an Ed25519 key on the token is named as what keeps the engine from all others`() throws {
+    @Test func `an Ed25519 key on the token is named as the reason why the engine reaches no key`() throws {
         let home = try IdentityHome()
         #expect(try home.keyfob("identity", "create", "web", "--dns", "web.example", "--self-signed").status == 0)
         #expect(try !home.keyfob("uri", "web", "--for", "openssl").output.contains("Ed25519"))
@@ -18,12 +18,12 @@ struct TLSTests {
         let check = try home.keyfob("uri", "web", "--for", "openssl", "--check", "--json")
         #expect(check.status == 8)
         #expect(try IdentityHome.code(check) == "mechanism.unsupported")
-        // Programs that take another way are not held up.
+        // Programs that do not use the engine are not affected.
         #expect(try !home.keyfob("uri", "web", "--for", "gnutls").output.contains("Ed25519"))
     }
 
     @Test(arguments: ["java", "nss", "ssh"])
-    func `a program that cannot use Ed25519 keys of tokens is given no configuration for one`(program: String) throws {
+    func `a program that cannot use Ed25519 keys of tokens gets no configuration for one`(program: String) throws {
         let home = try IdentityHome()
         let made = try home.keyfob(
             "identity", "create", "odd", "--dns", "web.example", "--self-signed", "--key", "ed25519")
@@ -33,7 +33,7 @@ struct TLSTests {
         #expect(try IdentityHome.code(recipe) == "mechanism.unsupported" && recipe.error.contains("Ed25519"))
     }
 
-    @Test func `openssl serves TLS with a key on the token, and curl believes it`() throws {
+    @Test func `openssl serves TLS with a key on the token, and curl verifies it`() throws {
         let home = try IdentityHome()
         try home.makeWeb()
         #expect(

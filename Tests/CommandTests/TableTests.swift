@@ -33,7 +33,7 @@ import Testing
         #expect(columns[0] == 4 + 3 + 1 + 3)
     }
 
-    @Test func `one very long name does not widen every line of a table that is piped`() {
+    @Test func `one very long name does not widen every line of a table in a pipe`() {
         let long = String(repeating: "a", count: 5000)
         let text = table([["api", "7", "ok"], [Table.Cell(long), "12", "ok"]]).rendered(width: nil, colour: .none)
         let lines = text.split(separator: "\n").map(String.init)
@@ -50,13 +50,13 @@ import Testing
     }
 
     @Test(arguments: [
-        // There is room, and what follows is pushed out.
+        // There is room, and the next column is moved.
         ("production/database/main", 60, "production/database/main   100   renew due"),
-        // The name gives way, down to its column, and nothing else.
+        // Only the name is shortened, down to its column.
         ("production/database/main", 36, "production/databa…   100   renew due"),
         ("production/database/main", 10, "pro…   100   renew due"),
     ])
-    func `a row that comes late has the room that its line has left`(name: String, limit: Int, line: String) {
+    func `a late row has the room that its line has left`(name: String, limit: Int, line: String) {
         let first = table([["api", "7", "ok"]])
         let cells: [Table.Cell] = [Table.Cell(name), "100", "renew due"]
         let room = first.room(for: cells, first.columnWidths(within: limit), within: limit)
@@ -72,7 +72,7 @@ import Testing
         ("\u{1B}]0;pwned\u{7}", "\\x1b]0;pwned\\x07"), ("a\nb", "a\\nb"), ("\u{202E}gro", "\\u{202e}gro"),
         ("\u{9B}31m", "\\u{9b}31m"), ("\u{E0041}", "\\u{e0041}"), ("naïve 👩\u{200D}🚀", "naïve 👩\u{200D}🚀"),
     ])
-    func `a label cannot drive the terminal`(label: String, shown: String) {
+    func `a label cannot control the terminal`(label: String, shown: String) {
         #expect(Table.Cell(label).text == shown)
     }
 
@@ -90,7 +90,7 @@ import Testing
         #expect(Colour(choice, isTerminal: isTerminal) { environment[$0] }.isEnabled == expected)
     }
 
-    @Test func `colour leaves the columns where they are`() {
+    @Test func `colour does not move the columns`() {
         let plain = table([[Table.Cell("a", .bad), "1", "x"]]).rendered(width: nil, colour: .none)
         let coloured = table([[Table.Cell("a", .bad), "1", "x"]]).rendered(width: nil, colour: Colour(isEnabled: true))
         #expect(coloured.contains("\u{1B}[31ma\u{1B}[0m"))
@@ -107,13 +107,13 @@ import Testing
             (3 * 366 * 86_400.0, "in 3 years"),
             (1e300, "in 1 000 000 000 years"),
         ] as [(Double, String)])
-    func `dates are said as people say them`(offset: Double, text: String) {
+    func `dates are printed in common words`(offset: Double, text: String) {
         let now = Date(timeIntervalSince1970: 1_763_719_200)
         #expect(Phrases.relative(now.addingTimeInterval(offset), to: now) == text)
     }
 
     @Test(arguments: [(0, "0 bytes"), (1, "1 byte"), (1023, "1 023 bytes"), (1536, "1.5 KiB"), (32 << 20, "32.0 MiB")])
-    func `sizes are exact while they are small`(bytes: Int, text: String) {
+    func `small sizes are exact`(bytes: Int, text: String) {
         #expect(Phrases.size(bytes) == text)
     }
 

@@ -8,7 +8,7 @@ import Testing
 @testable import KeyfobCLI
 
 @Suite struct TerminalTests {
-    @Test func `a secret is read without echo and the terminal is as before`() throws {
+    @Test func `a secret is read without echo and the terminal is restored`() throws {
         let pair = try PseudoTerminal()
         let typist = pair.type(["hunter2\n"], after: "Value: ")
         let secret = try Terminal(mayAsk: true, device: pair.path).readSecret("Value: ", hint: "")
@@ -18,7 +18,7 @@ import Testing
         #expect(pair.echoes)
     }
 
-    @Test func `two entries that differ are asked again`() throws {
+    @Test func `two entries that differ are asked for again`() throws {
         let pair = try PseudoTerminal()
         let typist = pair.type(["one\n", "two\n", "same\n", "same\n"], after: "PIN: ")
         let secret = try Terminal(mayAsk: true, device: pair.path).readNewSecret(
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: [("y\n", true), ("YES\n", true), ("\n", false), ("n\n", false), ("yess\n", false)])
-    func `only yes is yes`(answer: String, expected: Bool) throws {
+    func `only yes is accepted as yes`(answer: String, expected: Bool) throws {
         let pair = try PseudoTerminal()
         let typist = pair.type([answer], after: "[y/N] ")
         #expect(try Terminal(mayAsk: true, device: pair.path).confirm("Delete it?") == expected)
@@ -42,7 +42,7 @@ import Testing
             try Terminal(mayAsk: true, device: pair.path).readSecret("PIN: ", hint: "")
         }
         #expect(error.code == .cancelled)
-        // The message that follows stands on a line of its own.
+        // The next message is on a line of its own.
         #expect(typist.wait().utf8.last == UInt8(ascii: "\n"))
         #expect(pair.echoes)
     }
@@ -60,12 +60,12 @@ import Testing
         #expect(!typist.wait().contains("secret"))
         #expect(try Failure(#require(error)).status.rawValue == status)
         #expect(pair.echoes)
-        // What was refused is nobody's input any more.
+        // A refused value is not read as another input.
         #expect(pair.waiting == 0)
     }
 
     @Test(arguments: ["v\tw\n", "v\tw\n\n", "v\tw\n \r\n"])
-    func `a blank line after a value is no second one`(typed: String) throws {
+    func `a blank line after a value is not a second value`(typed: String) throws {
         let pair = try PseudoTerminal()
         let typist = pair.type([typed], after: "Value: ")
         let value = try Terminal(mayAsk: true, device: pair.path).readValue("Value: ", hint: "")
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: [(false, "/dev/tty"), (true, "/nonexistent/tty")])
-    func `nothing is asked where nobody can answer`(mayAsk: Bool, device: String) throws {
+    func `no question is asked without a user to answer`(mayAsk: Bool, device: String) throws {
         let terminal = Terminal(mayAsk: mayAsk, device: device)
         #expect(!terminal.canAsk)
         let secret = try #require(throws: KeychainError.self) { try terminal.readSecret("PIN: ", hint: "h") }
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
-    func `a signal at a prompt ends the command with its status and turns echo on again`(number: Int32) async throws {
+    func `a signal at a prompt ends the command with its status and restores the echo`(number: Int32) async throws {
         let pair = try PseudoTerminal()
         let path = pair.path
         let directory = try TemporaryDirectory()
@@ -107,7 +107,7 @@ import Testing
         #expect(pair.echoes)
     }
 
-    /// Waits until there is a file, and ends the process where there is none after two minutes.
+    /// Waits for a file, and ends the process if there is none after two minutes.
     private static func awaitFile(_ file: String) {
         for _ in 0..<12_000 {
             guard unsafe access(file, F_OK) != 0 else { return }
@@ -129,7 +129,7 @@ import Testing
     }
 
     @Test(arguments: [SIGQUIT, SIGALRM])
-    func `a signal that ends every program turns echo on again at a prompt`(number: Int32) async throws {
+    func `a signal that ends every program restores the echo at a prompt`(number: Int32) async throws {
         let pair = try PseudoTerminal()
         let path = pair.path
         let directory = try TemporaryDirectory()
@@ -146,7 +146,7 @@ import Testing
         withExtendedLifetime(directory) { #expect(pair.echoes) }
     }
 
-    @Test func `a prompt takes the echo away again where a shell has turned it on while the command was stopped`()
+    @Test func `a prompt turns the echo off again if a shell has turned it on while the command was stopped`()
         async throws
     {
         let pair = try PseudoTerminal()
@@ -162,7 +162,7 @@ import Testing
                 _ = unsafe tcgetattr(terminal, &settings)
                 settings.c_lflag |= tcflag_t(ECHO)
                 _ = unsafe tcsetattr(terminal, TCSANOW, &settings)
-                // What `fg` sends.
+                // The signal that `fg` sends.
                 kill(getpid(), SIGCONT)
                 for _ in 0..<12_000 {
                     _ = unsafe tcgetattr(terminal, &settings)
@@ -184,7 +184,7 @@ import Testing
         Thread {
             // Short: bash would break a longer line.
             _ = terminal.type(["\"$K\" unlock & echo $! > \"$J\"\r"], after: "PS: ").wait()
-            // Until then the terminal is set as bash has it while a line is edited.
+            // Until then the terminal has the settings that bash uses while a line is edited.
             for _ in 0..<12_000 where !Self.isStopped(job) { usleep(10_000) }
             _ = terminal.type(["fg\r"], after: "PS: ").wait()
             _ = terminal.type(["sesame\r"], after: "\"login\": ").wait()

@@ -2,9 +2,9 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// What the machine that runs the tests has.
+/// The features of the machine that runs the tests.
 enum Machine {
-    /// Whether a program can listen at `::1`: in containers it often cannot.
+    /// Whether a program can listen at `::1`: in containers this often fails.
     static let hasIPv6 = FileManager.default.contents(atPath: "/proc/net/if_inet6").map { !$0.isEmpty } ?? false
 
     /// A program in the directory `Scripts`.
@@ -14,10 +14,10 @@ enum Machine {
     static let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appendingPathComponent("../..").standardizedFileURL
 
-    /// Whether a test may mount directories of its own over those of the machine, where only its processes see them.
+    /// Whether a test may mount its own directories over those of the machine, where only its processes see them.
     static let hasOwnMounts: Bool = {
         guard geteuid() == 0 else { return false }
-        // Where it is not installed it cannot be started.
+        // If it is not installed it cannot be started.
         let result = try? Tool("/usr/bin/unshare", ["-m", "-n", "-p", "-f", "--kill-child", "--mount-proc", "true"]).run()
         return result?.status == 0
     }()
@@ -26,11 +26,11 @@ enum Machine {
     static let hasServers = ["/usr/sbin/nginx", "/etc/nginx/nginx.conf", "/usr/sbin/apachectl", "/etc/apache2/envvars"]
         .allSatisfy { FileManager.default.fileExists(atPath: $0) }
 
-    /// Variables that show programs none of the machine's tokens: neither those of its SoftHSM, which p11-kit knows, nor
-    /// cards in its readers.
+    /// Variables that hide the machine's tokens from programs: those of its SoftHSM, which p11-kit knows, and cards in
+    /// its readers.
     static let withoutTokens = ["SOFTHSM2_CONF": emptySoftHSM + "/softhsm2.conf", "PCSCLITE_CSOCK_NAME": "/nonexistent"]
 
-    /// A SoftHSM directory without a token, for as long as the process lives.
+    /// A SoftHSM directory without a token, for the lifetime of the process.
     private static let emptySoftHSM: String = {
         let path = emptySoftHSMPath
         do {
@@ -43,16 +43,16 @@ enum Machine {
             preconditionFailure("tests need a temporary directory: \(error)")
         }
         atexit {
-            // Nothing could be done about a failure here.
+            // A failure cannot be handled here.
             do { try FileManager.default.removeItem(atPath: Machine.emptySoftHSMPath) } catch {}
         }
         return path
     }()
     private static let emptySoftHSMPath = NSTemporaryDirectory() + "keyfob-no-tokens-\(getpid())"
 
-    /// Whether there is strace(1), and it may trace what it starts.
+    /// Whether strace(1) is installed and may trace its children.
     static let canTrace: Bool = {
-        // Where it is not installed it cannot be started.
+        // If it is not installed it cannot be started.
         let result = try? Tool("/usr/bin/env", ["strace", "-f", "-o", "/dev/null", "true"]).run()
         return result?.status == 0
     }()
@@ -84,8 +84,8 @@ struct Tool {
         return Tool(products.appendingPathComponent("keyfob").path, arguments, environment: environment, input: input)
     }
 
-    /// Runs the program to its end with an environment of `PATH`, of what hides the machine's tokens, and of what was
-    /// given.
+    /// Runs the program to its end with an environment of `PATH`, the variables that hide the machine's tokens, and the
+    /// given ones.
     ///
     /// - Throws: `RunError`, also for a program that has not ended after four minutes; it is killed.
     func run() throws -> Result {

@@ -5,7 +5,7 @@ import Testing
 @testable import KeyfobCLI
 
 @Suite struct TrustCommandTests {
-    @Test(arguments: ["web.p12", "web.der"]) func `a file that is whole but no certificate is not called damaged`(
+    @Test(arguments: ["web.p12", "web.der"]) func `an intact file that is not a certificate is not reported as damaged`(
         file: String
     ) throws {
         let home = try IdentityHome()
@@ -16,7 +16,7 @@ import Testing
         #expect(result.error.contains("cannot be used: it is PKCS#12 or a private key, not a certificate"), "\(result.error)")
     }
 
-    @Test func `trust decides what is verified`() throws {
+    @Test func `trust decides the result of a verification`() throws {
         let home = try IdentityHome()
         try home.makeWeb()
         #expect(
@@ -57,7 +57,7 @@ import Testing
             #expect(result.status == 11)
             #expect(try IdentityHome.code(result) == code, "\(options)")
         }
-        // It is the question that names the moment, and no clock.
+        // The option sets the time, not a clock.
         for (moment, text) in [("2199-01-01", ", before 2199-01-01"), ("1999-01-01", ", and not yet at 1999-01-01")] {
             let told = try home.keyfob("cert", "verify", "web", "--at", moment)
             #expect(told.error.contains(text) && !told.error.contains("clock"), "\(told.error)")
@@ -78,7 +78,7 @@ import Testing
         #expect(try home.keyfob("cert", "verify", "web").status == 11)
     }
 
-    @Test func `who is trusted is the first in the chain that is an anchor`() throws {
+    @Test func `the first anchor in the chain is the one reported as trusted`() throws {
         let home = try IdentityHome()
         try home.makeWeb()
         let web = home.file("web.pem")
@@ -93,7 +93,7 @@ import Testing
         #expect(chain.output.contains("trusted by the keychain") && !chain.output.contains("system"), "\(chain.output)")
     }
 
-    @Test func `trust for one thing more takes nothing away`() throws {
+    @Test func `trust for one more use removes no other`() throws {
         let home = try IdentityHome()
         try home.makeWeb()
         let root = home.file("root.pem")
@@ -102,7 +102,7 @@ import Testing
         #expect(try home.keyfob("trust", "add", root).output.contains("for all uses"))
         let less = try home.keyfob("trust", "add", root, "--for", "email").output
         #expect(less.contains("for all uses, as before."))
-        // The hint is what to type.
+        // The hint is the command to type.
         let hint = try #require(less.firstRange(of: "keyfob trust rm ")?.upperBound)
         let name = less[hint...].trimmingCharacters(in: .newlines)
         #expect(try home.keyfob("trust", "rm", name, "--dry-run").output.hasPrefix("Would no longer trust"), "\(less)")
@@ -113,7 +113,7 @@ import Testing
             renamed.output.hasSuffix("It was there already, as \"Root\", and keeps that name.\n"), "\(renamed.output)")
     }
 
-    @Test func `a name is an item's before it is a file's`() throws {
+    @Test func `a name means an item before it means a file`() throws {
         let home = try IdentityHome()
         try home.makeSelfSigned("item", commonName: "the-item")
         try home.makeSelfSigned("file", commonName: "the-file")
@@ -124,11 +124,11 @@ import Testing
         let file = try home.shell("\"$KEYFOB\" cert verify ./web 2>&1 || true", environment: environment)
         #expect(file.contains("signed itself"), "\(file)")
         #expect(try home.shell("\"$KEYFOB\" cert verify web", environment: environment).contains("the-item"))
-        // Where there is no such item the file is meant.
+        // Without such an item the name means the file.
         #expect(try home.shell("\"$KEYFOB\" trust add file.pem", environment: environment).contains("the-file"))
     }
 
-    @Test func `who verifies an item that signed itself is told how to trust that`() throws {
+    @Test func `the verification of a self-signed item says how to trust it`() throws {
         let home = try IdentityHome()
         try home.makeSelfSigned("ca")
         try #require(home.keyfob("cert", "import", home.file("ca.pem"), "--name", "my ca").status == 0)
@@ -141,7 +141,7 @@ import Testing
         let file = try home.keyfob("cert", "verify", home.file("ca.pem"), "--no-keychain")
         #expect(file.error.contains("keyfob trust add FILE "), "\(file.error)")
 
-        // A name that the command would take for a path.
+        // A name that the command would read as a path.
         try home.makeSelfSigned("other")
         try #require(home.keyfob("cert", "import", home.file("other.pem"), "--name", "svc/ca").status == 0)
         let print = try home.shell("openssl x509 -in other.pem -noout -fingerprint -sha256 | cut -d = -f 2 | tr -d :")
@@ -152,11 +152,11 @@ import Testing
         #expect(try home.keyfob("cert", "verify", mark).status == 0)
     }
 
-    @Test func `an incomplete chain is shown as far as it goes, and an issuer that is junk is an error`() throws {
+    @Test func `an incomplete chain is shown as far as it goes, and an unreadable issuer is an error`() throws {
         let home = try IdentityHome()
         try home.shell("mkdir www; echo '<html>moved</html>' >www/ca.der")
         let (server, port) = try home.serve("www")
-        // Not SIGTERM, which threads of this process may have blocked, and what they start inherits that.
+        // Not SIGTERM, which threads of this process may have blocked; their children inherit that.
         defer { kill(server.processIdentifier, SIGKILL) }
         try home.makeWeb()
         try home.shell(
@@ -168,7 +168,7 @@ import Testing
             """)
         #expect(try home.keyfob("cert", "import", home.file("aia.pem"), "--name", "aia").status == 0)
         #expect(try home.keyfob("cert", "import", home.file("no.pem"), "--name", "no").status == 0)
-        // Nobody is told to do what has just been in vain.
+        // A hint never proposes the command that has just failed.
         let vain = try home.keyfob("cert", "chain", "no", "--fetch")
         #expect(vain.status == 11 && !vain.error.contains("--fetch"), "\(vain.error)")
         let incomplete = try home.keyfob("cert", "chain", "aia", "--json")
@@ -187,7 +187,7 @@ import Testing
         #expect(fetched.error.contains("http://127.0.0.1:\(port)/ca.der answered with"), "\(fetched.error)")
     }
 
-    @Test func `of the places that a certificate names the first few are asked, for as long as there is time`() throws {
+    @Test func `of the places that a certificate names the first few are asked, within the time limit`() throws {
         let home = try IdentityHome()
         try home.makeWeb()
         try home.shell(
@@ -214,7 +214,7 @@ import Testing
         #expect(limits.count == 4 && limits.allSatisfy { $0 > 0 && $0 < 50.1 }, "\(limits)")
     }
 
-    @Test func `a certificate without its key has no private key's URI`() throws {
+    @Test func `a certificate without its key has no URI of a private key`() throws {
         let home = try IdentityHome()
         try home.makeSelfSigned("web")
         #expect(try home.keyfob("cert", "import", home.file("web.pem"), "--name", "web").status == 0)
@@ -224,7 +224,7 @@ import Testing
         #expect(program.status == 3 && program.error.contains("has no private key"), "\(program.error)")
     }
 
-    @Test func `a key whose private half is gone is told as that, and not as one without a certificate`() throws {
+    @Test func `a key without its private half is reported as such, and not as one without a certificate`() throws {
         let home = try IdentityHome()
         #expect(try home.keyfob("identity", "create", "web", "--dns", "web.example", "--self-signed").status == 0)
         try home.shell(
@@ -239,7 +239,7 @@ import Testing
         }
     }
 
-    @Test func `a check of an identity tells who trusts it`() throws {
+    @Test func `a check of an identity reports which anchor it leads to`() throws {
         let home = try IdentityHome()
         try home.makeWeb()
         try home.makeSelfSigned("own")
@@ -258,13 +258,13 @@ import Testing
                 result.status, object["trusted"] as? Bool,
                 try #require(findings.first { $0["name"] as? String == "trust" }, "\(result.output)"))
         }
-        // Nobody's authority: it works, with those who trust it.
+        // An unknown authority: it works for programs that trust it.
         let stranger = try check("web")
         #expect(stranger.status == 0 && stranger.trusted == false && stranger.trust["state"] as? String == "warn")
         #expect(stranger.trust["reason"] as? String == "cert.chain_incomplete")
         #expect(try home.keyfob("identity", "check", "web", "--exit-code").status == 10)
         let text = try home.keyfob("identity", "check", "web").output
-        // The root of whoever knows the chain; from here it may as well be an intermediate.
+        // The root of another program that knows the chain; from here it may also be an intermediate.
         #expect(text.contains("warn  chain ends at R10, whose issuer Root is not here: the root, or an"), "\(text)")
         #expect(!text.contains("ok  chain") && text.contains("warn  its root is not known here"), "\(text)")
         try #require(home.keyfob("cert", "import", home.file("root.pem"), "--name", "my root").status == 0)
@@ -277,7 +277,7 @@ import Testing
         let own = try check("own")
         #expect(own.status == 0 && own.trust["text"] as? String == "self-signed, and not trusted here")
 
-        // Trusted for clients is not trusted for a server.
+        // A certificate trusted for clients is not trusted for a server.
         #expect(try home.keyfob("trust", "add", home.file("root.pem"), "--for", "client", "--name", "corp").status == 0)
         #expect(try check("web").trusted == false)
         #expect(try home.keyfob("trust", "add", home.file("root.pem"), "--for", "server", "--name", "corp").status == 0)
@@ -285,7 +285,7 @@ import Testing
         #expect(trusted.status == 0 && trusted.trusted == true && trusted.trust["origin"] as? String == "keychain")
         #expect(try home.keyfob("identity", "check", "web").output.contains("ok  trusted by the keychain"))
 
-        // An intermediate that may not issue: nobody who looks accepts it.
+        // An intermediate that may not issue: no verifier accepts it.
         try home.shell(
             """
             {
@@ -305,11 +305,11 @@ import Testing
         #expect(bad.status == 11 && bad.output.contains("FAIL"), "\(bad.output)\(bad.error)")
     }
 
-    @Test func `that trust stays with the version before is said, and how the next one is trusted`() throws {
+    @Test func `a report says that trust stays with the previous version, and how the next one is trusted`() throws {
         let home = try IdentityHome()
         let authority = ["identity", "create", "ta", "--cn", "TA", "--authority", "--self-signed", "--lifetime", "10d"]
         try #require(Tool.keyfob(authority, environment: home.environment).run().status == 0)
-        // Of what nobody trusts nothing is said.
+        // Untrusted versions are not mentioned.
         let silent = try home.keyfob("identity", "renew", "ta", "--force")
         try #require(silent.status == 0 && !silent.output.contains("trust stays"), "\(silent)")
         try #require(home.keyfob("identity", "retire", "ta", "--yes").status == 0)
@@ -321,7 +321,7 @@ import Testing
         let told = "  \(sentence)keyfob trust add ta --for server\n"
         #expect(renewed.output.contains(told), "\(renewed.output)")
 
-        // Once the anchor has ended the next version is what is to be trusted.
+        // After the anchor has expired, the next version is the one to be trusted.
         let create = ["identity", "create", "web", "--dns", "web.example", "--issuer", "ta", "--lifetime", "60d"]
         try #require(Tool.keyfob(create, environment: home.environment).run().status == 0)
         let day = try home.shell("date -u -d '30 days' +%F").trimmingCharacters(in: .newlines)
@@ -332,7 +332,7 @@ import Testing
         #expect(failed.status == 11 && failed.error.contains("certificate \"TA\" expired on"), "\(failed.error)")
         #expect(failed.error.contains("its next version is not: keyfob trust add ta --for server\n"), "\(failed.error)")
 
-        // Each change of versions says it, and the document too.
+        // Each change of versions reports it, and so does the document.
         let again = try IdentityHome.json(home.keyfob("identity", "use", String(kept), "--json"))
         #expect(again["trust_stays_with"] as? [String] == [] && again["hint"] is NSNull)
         let younger = try #require((again["kept"] as? [String])?.first)
@@ -350,13 +350,13 @@ import Testing
         #expect(try verify().status == 0)
     }
 
-    @Test func `an expired certificate is not trusted, and the system's store is root's`() throws {
+    @Test func `an expired certificate is not trusted, and the system's store belongs to root`() throws {
         let home = try IdentityHome()
         try home.makeSelfSigned("old", days: -3)
         let old = try home.keyfob("trust", "add", home.file("old.pem"), "--json")
         #expect(old.status == 11)
         #expect(try IdentityHome.code(old) == "cert.expired")
-        // A file is no identity, and a certificate that is installed has no name yet.
+        // A file is not an identity, and a certificate that is installed has no name yet.
         let verified = try home.keyfob("cert", "verify", home.file("old.pem"))
         #expect(verified.error.contains("certificate \"old.pem\" expired on"), "\(verified.error)")
         #expect(verified.error.contains("(3 days ago)."), "\(verified.error)")
@@ -368,7 +368,7 @@ import Testing
         #expect(verified.status == 11 && !verified.error.contains("identity renew"), "\(verified.error)")
         let installed = try home.keyfob("identity", "install", "api", "--cert", home.file("old.pem"))
         #expect(installed.status == 11 && installed.error.contains("certificate \"old.pem\" expired"), "\(installed.error)")
-        // As somebody who is not root; the test may be.
+        // As a user that is not root; the test may be root.
         for (file, word) in [("x.pem", "x.pem"), ("/a b/x.pem", "'/a b/x.pem'")] where geteuid() == 0 {
             let nobody = try Tool(
                 "/usr/bin/setpriv",
@@ -385,7 +385,7 @@ import Testing
         }
     }
 
-    @Test func `what is about files alone needs no keychain`() throws {
+    @Test func `commands about files alone need no keychain`() throws {
         let home = try IdentityHome()
         try home.makeWeb()
         let missing = try home.keyfob("cert", "verify", "nope.crt")
@@ -409,18 +409,18 @@ import Testing
             let trial = try home.keyfob("trust", "add", home.file("root.pem"), "--scope", "system", "--dry-run")
             #expect(trial.output == "Would trust \"Root\".\n", "\(trial.error)")
         }
-        // Whoever names a keychain wants what it says.
+        // An explicit keychain is used.
         let named = try home.keyfob("cert", "verify", home.file("web.pem"), "-k", "prod", "--ca", home.file("above.pem"))
         #expect(named.status == 3, "\(named.output)\(named.error)")
         // A name is still one of the keychain.
         #expect(try home.keyfob("cert", "verify", "web").status == 3)
     }
 
-    @Test func `missing issuers are fetched from where certificates say they are`() throws {
+    @Test func `missing issuers are fetched from the places that certificates name`() throws {
         let home = try IdentityHome()
         try home.shell("mkdir www")
         let (server, port) = try home.serve("www")
-        // Not SIGTERM, which threads of this process may have blocked, and what they start inherits that.
+        // Not SIGTERM, which threads of this process may have blocked; their children inherit that.
         defer { kill(server.processIdentifier, SIGKILL) }
         try home.shell(
             """
@@ -444,7 +444,7 @@ import Testing
         let fetched = try home.keyfob("cert", "chain", "r11", "--fetch", "--json")
         #expect(fetched.status == 0, "\(fetched.error)")
         #expect(fetched.output.contains("\"fetched\":2") && fetched.output.contains("\"trusted\":false"))
-        // The intermediate is kept, the root is not: nobody chose to trust it.
+        // The intermediate is kept, the root is not: the user has not chosen to trust it.
         #expect(try home.keyfob("cert", "ls", "--format", "tsv").output.split(separator: "\n").count == 3)
         kill(server.processIdentifier, SIGKILL)
         #expect(hasEnded(server.processIdentifier))
@@ -461,7 +461,7 @@ extension IdentityHome {
         server.arguments = [
             "python3", "-u", "-m", "http.server", "0", "--bind", "127.0.0.1", "--directory", file(directory),
         ]
-        // It says where it listens when it does.
+        // It reports its address when it listens.
         let output = Pipe()
         server.standardOutput = output
         server.standardError = FileHandle.nullDevice

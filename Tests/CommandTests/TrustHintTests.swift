@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What is said of trust after a change of versions: which certificate, for what, and until when.
+/// The report about trust after a change of versions: which certificate, for which uses, and until when.
 @Suite struct TrustHintTests {
     /// A home with authority `ta`, which is trusted for servers.
     private func home(lifetime: String) throws -> IdentityHome {
@@ -13,9 +13,9 @@ import Testing
         return home
     }
 
-    @Test func `a certificate is named by its fingerprint where another one is called the same`() throws {
+    @Test func `a certificate is named by its fingerprint if another one has its name`() throws {
         let home = try home(lifetime: "10d")
-        // A certificate keeps the name that it brings along.
+        // A certificate keeps the name from its file.
         try home.makeSelfSigned("stranger", commonName: "ta")
         try #require(home.keyfob("cert", "import", home.file("stranger.pem")).status == 0)
         let renewed = try home.keyfob("identity", "renew", "ta", "--force", "--lifetime", "90d")
@@ -32,7 +32,7 @@ import Testing
         #expect(anchors.contains { $0["fingerprint"] as? String == current["fingerprint"] as? String })
     }
 
-    @Test func `of a version that has expired nobody is told to wait until it does`() throws {
+    @Test func `no hint proposes to wait until an expired version expires`() throws {
         let home = try home(lifetime: "10s")
         var state: String?
         for _ in 0..<600 where state != "expired" {

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What a script writer learns from a command line that does not make sense.
+/// The errors that the author of a script gets for an invalid command line.
 @Suite struct UsageTests {
-    @Test func `a name with a hyphen in front is no request for help`() throws {
+    @Test func `a name that begins with a hyphen is not a request for help`() throws {
         let household = try Household.unattended()
         let result = try household.keyfob(["set", "-dash", "--stdin"], input: Data("x".utf8))
         #expect(result.status == 2 && result.output.isEmpty, "\(result.output)")
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: ["secret", "identity", "cert", "key", "trust", "keychain"])
-    func `an empty list is a heading, of whatever it is a list`(noun: String) throws {
+    func `every empty list is a heading`(noun: String) throws {
         let household = try noun == "keychain" ? Household() : Household.unattended()
         let list = try household.keyfob([noun, "ls"])
         #expect(list.status == 0 && list.output.hasPrefix("NAME   "), "\(list.output)\(list.error)")
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: ["secret", "identity", "cert", "key", "trust", "keychain"], ["destroy", "erase", "del", "Remove"])
-    func `whoever wants something gone is shown rm and nothing else`(noun: String, word: String) throws {
+    func `the unknown word for a removal gets the hint rm and nothing else`(noun: String, word: String) throws {
         let result = try Tool.keyfob([noun, word, "x"]).run()
         #expect(result.status == 2 && result.error.contains("Did you mean \"rm\"?"), "\(result.error)")
     }
@@ -58,7 +58,7 @@ import Testing
         ["ls", "--token", ""], ["init", "--keychain", "card", "--token", ""], ["key", "pub", "key", "-o", ""],
         ["trust", "export", "-o", ""],
     ])
-    func `an empty name is none, wherever it is given`(arguments: [String]) throws {
+    func `an empty name counts as none in every argument`(arguments: [String]) throws {
         let home = try IdentityHome()
         try home.makeSelfSigned("web")
         #expect(try home.keyfob("key", "generate", "key").status == 0)
@@ -73,22 +73,22 @@ import Testing
     }
 
     @Test(arguments: [["set"], ["secret", "generate"], ["secret", "copy", "a"]], ["keyfob://login/x", "KEYFOB://x"])
-    func `no item has the name that a reference will have`(command: [String], name: String) throws {
+    func `no item has a name in the form of a future reference`(command: [String], name: String) throws {
         let household = try Household.unattended()
         try household.set("a", "value")
         let refused = try household.keyfob(command + [name], input: Data("x".utf8))
         #expect(refused.status == 2 && refused.error.contains("\"keyfob://\""), "\(refused.error)")
         #expect((try household.document(["ls"])["items"] as? [Any])?.count == 1)
-        // It may stand inside of a name.
+        // It may be inside a name.
         try household.set("a/keyfob://x", "value")
     }
 
-    @Test func `the choices that an option has stand in one line`() throws {
+    @Test func `the choices of an option are in one line`() throws {
         let result = try Tool.keyfob(["cert", "verify", "x", "--usage", "baking"]).run()
         #expect(result.status == 2)
         #expect(result.error.contains("one of: any, server, client,"), "\(result.error)")
         #expect(!result.error.contains("\\n"))
-        // Those alone that the command takes.
+        // Only those that the command accepts.
         let format = try Tool.keyfob(["ls", "--format", "xml"]).run()
         #expect(format.error.contains("'json'") && !format.error.contains("pkcs12"), "\(format.error)")
         #expect(try !Tool.keyfob(["ls", "--help"]).run().output.contains("pkcs12"))
@@ -101,7 +101,7 @@ import Testing
     }
 
     @Test(arguments: ["0", "30d", "100y"])
-    func `any time may be waited for`(time: String) throws {
+    func `any duration is accepted as a limit`(time: String) throws {
         let household = try Household.unattended()
         let commands = [["set", "a", "--stdin"], ["get", "a"], ["ls"], ["lock"], ["unlock"], ["status"], ["key", "ls"]]
         for command in commands {
@@ -116,7 +116,7 @@ import Testing
         (["identity", "renew", "--all", "--lifetime"], "1.5", "--lifetime 1.5d"),
         (["unlock", "--for"], "8", "--for 8h"),
     ])
-    func `a time in days or hours wants its unit`(command: [String], time: String, remedy: String) throws {
+    func `a duration in days or hours needs its unit`(command: [String], time: String, remedy: String) throws {
         let household = try Household.unattended()
         let result = try household.keyfob(command + [time])
         #expect(result.status == 2 && result.error.contains(remedy), "\(result.error)")
@@ -125,7 +125,7 @@ import Testing
         #expect(mended.status == 0, "\(mended.error)")
     }
 
-    @Test func `no time is the same in every unit`() throws {
+    @Test func `zero is the same in every unit`() throws {
         let household = try Household.unattended()
         for command in [["cert", "expiring", "--within", "0"], ["unlock", "--for", "0"], ["ls", "--timeout", "7"]] {
             let result = try household.keyfob(command)
@@ -134,7 +134,7 @@ import Testing
     }
 
     @Test(arguments: ["100ms", "11y", "100y"])
-    func `a time that nothing stays unlocked for is refused with one that it does`(time: String) throws {
+    func `a duration too long to stay unlocked is refused with one that works`(time: String) throws {
         let household = try Household.unattended()
         let failure = try household.failure(["unlock", "--for", time])
         #expect(failure.code == "usage" && failure.status == 2 && failure.hint.contains("--for"))
@@ -144,14 +144,14 @@ import Testing
         ["ls", "--timeout=-5"], ["ls", "--timeout=-1s"], ["unlock", "--for=-1h"], ["cert", "expiring", "--within=-1d"],
         ["ls", "--timeout=101y"], ["ls", "--timeout=1e99d"], ["ls", "--timeout=nan"],
     ])
-    func `a time that is none is wrong usage`(arguments: [String]) throws {
+    func `an invalid duration is a usage error`(arguments: [String]) throws {
         let household = try Household.unattended()
         let failure = try household.failure(arguments)
         #expect(failure.code == "usage" && failure.status == 2, "\(failure)")
     }
 
     @Test(arguments: [-1, 315_360_001])
-    func `a configuration with a time that nothing stays unlocked for is named`(time: Int) throws {
+    func `a configuration with a duration too long to stay unlocked is named`(time: Int) throws {
         let household = try Household.unattended()
         let file = household.directory.file("home/.config/keyfob/keychains/login.json")
         let text = try String(contentsOfFile: file, encoding: .utf8)
@@ -166,12 +166,12 @@ import Testing
         let failure = try household.failure(["get", "a"])
         #expect(failure.code == "configuration.invalid" && failure.status == 9, "\(failure)")
         #expect(failure.hint.contains(file), "\(failure.hint)")
-        // It is whole otherwise: nothing of it is left behind.
+        // The rest is valid, and none of it is lost.
         try #require(household.keyfob(["keychain", "rm", "login", "--yes"]).status == 0)
         #expect(try FileManager.default.contentsOfDirectory(atPath: household.data + "/vaults").isEmpty)
     }
 
-    @Test func `a URI names its token also where it does not say all of it`() throws {
+    @Test func `a URI names its token even if it is incomplete`() throws {
         let household = try Household.unattended()
         try household.set("a", "x")
         for token in ["login", "pkcs11:token=login", "pkcs11:model=SoftHSM%20v2;token=login"] {
@@ -214,7 +214,7 @@ import Testing
             "curl -v https://127.0.0.1:1/dir"
         ),
     ])
-    func `what cannot be used is told with what could be`(arguments: [String], remedy: String) throws {
+    func `an unusable value is refused with usable ones`(arguments: [String], remedy: String) throws {
         let household = try Household.unattended()
         #expect(try household.keyfob(["key", "generate", "web"]).status == 0)
         let failure = try household.failure(arguments)
@@ -230,7 +230,7 @@ import Testing
             "\(result.error)")
     }
 
-    @Test func `the default keychain is told also where nobody has chosen it`() throws {
+    @Test func `the default keychain is reported even if it was never chosen`() throws {
         let household = try Household.unattended()
         #expect(try household.keyfob(["keychain", "create", "other", "--unattended"]).status == 0)
         #expect(try household.keyfob(["keychain", "default", "other"]).status == 0)
@@ -240,7 +240,7 @@ import Testing
         #expect(try household.document(["keychain", "default"])["keychain"] as? String == "login")
     }
 
-    @Test func `once the default keychain is removed all commands know the same one, and no new one is it`() throws {
+    @Test func `after its removal all commands agree on the default keychain, and no new one becomes it`() throws {
         let household = try Household.unattended()
         try household.set("a", "value")
         for command in [["create", "ci", "--unattended"], ["default", "ci"], ["rm", "ci", "--yes"]] {
@@ -257,12 +257,12 @@ import Testing
         }
         let list = try #require(try household.document(["keychain", "ls"])["keychains"] as? [[String: Any]])
         #expect(list.filter { $0["default"] as? Bool == true }.map { $0["name"] as? String } == ["login"])
-        // Also without any that is used unasked.
+        // Also without any that is used by default.
         #expect(try household.keyfob(["keychain", "rm", "login", "--yes"]).status == 0)
         #expect(try household.document(["keychain", "create", "site", "--unattended"])["default"] as? Bool == false)
     }
 
-    @Test func `the kind of a key is said alike wherever one is made`() throws {
+    @Test func `every command that makes a key uses the same words for its kind`() throws {
         let household = try Household.unattended()
         let result = try household.keyfob(
             ["identity", "create", "web", "--cn", "web", "--self-signed", "--type", "ed25519"])

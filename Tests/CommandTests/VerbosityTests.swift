@@ -4,9 +4,9 @@ import Testing
 
 @testable import KeyfobCLI
 
-/// What `-v` and `-vv` add, and what `status` says of certificates.
+/// The additional output of `-v` and `-vv`, and the certificates in `status`.
 @Suite struct VerbosityTests {
-    @Test func `twice verbose names each call of the token's library and what it returned, and no value`() throws {
+    @Test func `twice verbose names each call of the token's library and its result, and no other value`() throws {
         let household = try Household.unattended()
         try household.set("x", "correct horse")
         let quiet = try household.keyfob(["get", "x", "-v"])
@@ -28,22 +28,22 @@ import Testing
         ["identity", "show", "web"], ["cert", "show", "web"], ["key", "show", "web"], ["token", "show"], ["status"],
         ["token", "show", "--objects"], ["keychain", "default"],
     ])
-    func `what was asked for is printed with --quiet, too`(command: [String]) throws {
+    func `requested output is printed with --quiet, too`(command: [String]) throws {
         let household = try Household.unattended()
         try #require(household.keyfob(["identity", "create", "web", "--cn", "web", "--self-signed"]).status == 0)
         let loud = try household.keyfob(command)
         let quiet = try household.keyfob(command + ["--quiet"])
         #expect(quiet.status == 0 && quiet.error.isEmpty, "\(quiet.error)")
-        // The rest of a time may change from one to the other.
+        // The remaining time may differ between the two.
         let (loudLines, quietLines) = (loud.output.split(separator: "\n"), quiet.output.split(separator: "\n"))
         #expect(loudLines.first != nil && loudLines.first == quietLines.first, "\(quiet.output)")
         #expect(loudLines.count == quietLines.count, "\(quiet.output)")
     }
 
-    @Test func `a check with --quiet says what is wrong, and nothing of what is not`() throws {
+    @Test func `a check with --quiet reports problems only`() throws {
         let household = try Household.unattended()
         try #require(household.keyfob(["identity", "create", "web", "--cn", "web", "--self-signed"]).status == 0)
-        // Nobody trusts it: that is one finding among good ones.
+        // It is not trusted: that is one finding among good ones.
         let loud = try household.keyfob(["identity", "check", "web"])
         #expect(loud.output.contains("ok  key on token") && loud.output.contains("warn  "), "\(loud.output)")
         let quiet = try household.keyfob(["identity", "check", "web", "-q"])
@@ -64,9 +64,9 @@ import Testing
         #expect(check.status == 9 && check.output.hasPrefix("bad  "), "\(check.output)")
     }
 
-    @Test func `an issuer that takes its time is named where somebody watches`() throws {
+    @Test func `a slow issuer is named for a user who watches`() throws {
         let home = try IdentityHome()
-        // The issuer ends as soon as the notice is there, and says how long that took, in milliseconds.
+        // The issuer ends as soon as the notice is there, and reports how long that took, in milliseconds.
         try home.shell(
             """
             cat >issuer <<'SCRIPT'
@@ -93,13 +93,13 @@ import Testing
         #expect(try create("sh '\(home.file("issuer"))'", "--progress always") == 1)
         let patience = try #require(
             Double(String(contentsOfFile: home.file("patience"), encoding: .utf8).trimmingBlanks))
-        // Where nobody watches nothing is said in twice that time.
+        // Without a terminal nothing is printed in twice that time.
         #expect(try create("sh -c 'sleep \(patience / 500); exit 1'", "") == 1)
         let errors = try String(contentsOfFile: home.file("errors"), encoding: .utf8)
         #expect(errors.contains("keyfob: ") && !errors.contains("waiting for issuer"), "\(errors)")
     }
 
-    @Test func `a token that cannot be reached is not called one without the key`() throws {
+    @Test func `a token that cannot be reached is not reported as one without the key`() throws {
         let home = try IdentityHome()
         try #require(home.keyfob("identity", "create", "web", "--cn", "web", "--self-signed").status == 0)
         try #require(home.keyfob("unlock").status == 0)
@@ -110,7 +110,7 @@ import Testing
         #expect(check.error.contains("softhsm2.conf"), "\(check.error)")
     }
 
-    @Test func `an older version of an identity is not what expires next`() throws {
+    @Test func `an older version of an identity is not the next to expire`() throws {
         let home = try IdentityHome()
         let made = try home.keyfob(
             "identity", "create", "web", "--cn", "web.example", "--self-signed", "--lifetime", "3d")
@@ -121,7 +121,7 @@ import Testing
         #expect(status.output.contains("\"next_expiry\":{\"name\":\"web\","), "\(status.output)")
     }
 
-    @Test func `an expired identity hides no other that expires next, and is counted`() throws {
+    @Test func `an expired identity does not hide the next to expire, and is counted`() throws {
         let home = try IdentityHome()
         for (name, days) in [("fresh", 90), ("soon", 7), ("old", -3)] {
             try home.makeSelfSigned(name, days: days)

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A variable that a PIN source names is nobody's but ours, whether or not it was read.
+/// A variable that a PIN source names is never passed to a child, read or not.
 @Suite struct WithheldVariableTests {
     struct Row: CustomTestStringConvertible, Sendable {
         let testDescription: String
@@ -49,7 +49,7 @@ import Testing
             isLocked: true),
     ]
 
-    @Test(arguments: rows) func `no child is given it`(_ row: Row) throws {
+    @Test(arguments: rows) func `no child gets it`(_ row: Row) throws {
         let household = try Household()
         try #require(
             household.keyfob(["init", "--pin-source", "env:FIRST"], environment: ["FIRST": "sesame"]).status == 0)

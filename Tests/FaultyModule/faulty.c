@@ -1,10 +1,10 @@
-// A PKCS#11 module in front of another that refuses what it is told to refuse.
+// A PKCS#11 module in front of another one, which refuses calls on demand.
 //
 // Built by the tests that need it: cc -shared -fPIC $(pkg-config --cflags p11-kit-1) faulty.c -ldl -o faulty.so
 // FAULTY_TARGET   the module behind it
 // FAULTY_REFUSE   words, separated by blanks
-// Where a file faulty.so.control lies beside the library, it is read at every call, and its words count instead of
-// both: a test can change its mind, and tests of one process do not meet, for each has a library of its own.
+// If there is a file faulty.so.control beside the library, it is read at every call, and its words replace both
+// variables. A test can thus change the words, and each test of a process has its own library.
 //
 //   target=PATH                            the module behind it
 //   create-private, create-secret, unwrap  refused
@@ -15,10 +15,10 @@
 //   hesitate                               C_Initialize waits for 10 minutes, and says so by the file
 //                                          faulty.so.initializing
 //   short=N                                the signatures of C_Sign have N bytes
-//   garbled                                the signatures of C_Sign are nobody's
+//   garbled                                the signatures of C_Sign are invalid
 //   sign-only=N,N,...                      every other mechanism is refused by C_SignInit; decimal numbers
 //   absent                                 the token has been taken away. Its sessions are gone when it is back
-//   pin-low, pin-final, pin-locked         the token says so of its user PIN; a locked one lets nobody in
+//   pin-low, pin-final, pin-locked         the token reports this for its user PIN; a locked one allows no login
 //   pin-change                             it says that its user PIN has to be changed
 //   sessions=N                             no more than N sessions are open at a time
 //   login=RV,N                             the next N logins answer RV; decimal. The file faulty.so.logins has as many
@@ -35,7 +35,7 @@
 //   cling=N                                the next N times an object is not destroyed, for the same reason
 //   mute=N                                 the next N times it does not tell the value of a public key
 //   lax                                    it tells of every key that it may leave the token
-//   growing=N                              the next N times that somebody asks how long a label is, it is 200 bytes
+//   growing=N                              the next N times that the length of a label is requested, it is 200 bytes
 //                                          longer afterwards
 //   slot=NAME                              NAME is the description of every slot
 //   stumble=N                              the next N changes of attributes fail in general
@@ -54,7 +54,7 @@
 //                                          until C_Initialize is called
 //   info-lost=RV                           the daemon behind it has gone: C_GetTokenInfo answers RV until C_Initialize is
 //                                          called; decimal
-//   own-wrap                               what CKM_AES_KEY_WRAP_PAD makes, nobody else can open
+//   own-wrap                               no other program can unwrap the output of CKM_AES_KEY_WRAP_PAD
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <p11-kit/pkcs11.h>

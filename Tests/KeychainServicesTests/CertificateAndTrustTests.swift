@@ -12,7 +12,7 @@ import Testing
 @Suite struct CertificateAndTrustTests {
     // MARK: Certificates
 
-    @Test func `a certificate tells what the command tells`() throws {
+    @Test func `a certificate gives what the command prints`() throws {
         let leaf = try Authority.certificate("leaf")
         #expect(SecCertificateCopyData(leaf) as Data == (try Authority.shared.get().data("leaf.der")))
         #expect(SecCertificateCopySubjectSummary(leaf) == "web.example")
@@ -35,7 +35,7 @@ import Testing
         #expect(issuer == subject && issuer.first == 0x30 && Int(issuer[1]) == issuer.count - 2)
     }
 
-    @Test func `what is no certificate is none`() throws {
+    @Test func `bytes that are not a certificate are refused`() throws {
         let der = try Authority.shared.get().data("leaf.der")
         for wrong in [Data(), Data([0x30, 0]), der.dropLast(), der + [0], Data("-----BEGIN CERTIFICATE-----".utf8)] {
             #expect(SecCertificateCreateWithData(nil, Data(wrong) as CFData) == nil)
@@ -113,7 +113,7 @@ import Testing
             name: "any usage, below an authority for e-mail", certificates: ["anythingByMail", "mail"],
             policy: { SecPolicyCreateSSL(true, "any.example") }, status: errSecCertificateCannotOperate),
         TrustRow(
-            name: "any usage, of a key that may not", certificates: ["seal", "intermediate"],
+            name: "any usage, of a key that may not have it", certificates: ["seal", "intermediate"],
             policy: { SecPolicyCreateSSL(true, "any.example") }, status: errSecCertificateCannotOperate),
         TrustRow(
             name: "any usage, for code", certificates: ["anything", "intermediate"],
@@ -125,22 +125,22 @@ import Testing
         TrustRow(
             name: "a small key", certificates: ["small", "intermediate"], status: errSecUnsupportedKeySize),
         TrustRow(
-            name: "a critical extension that nobody knows", certificates: ["strange", "intermediate"],
+            name: "an unknown critical extension", certificates: ["strange", "intermediate"],
             status: errSecUnknownCriticalExtensionFlag),
         TrustRow(
-            name: "an authority below one for leaves alone", certificates: ["tooDeep", "deep", "intermediate"],
+            name: "an authority below one that may issue leaves only", certificates: ["tooDeep", "deep", "intermediate"],
             status: errSecPathLengthConstraintExceeded),
         TrustRow(
-            name: "an issuer that is no authority", certificates: ["presumed", "nameless", "intermediate"],
+            name: "an issuer that is not an authority", certificates: ["presumed", "nameless", "intermediate"],
             status: errSecNoBasicConstraintsCA),
         TrustRow(
-            name: "a name that its authority may not give", certificates: ["outside", "narrow"],
+            name: "a name that its authority may not issue", certificates: ["outside", "narrow"],
             status: errSecInvalidName),
         TrustRow(
-            name: "the leaf as anchor, with what is wrong above it",
+            name: "the leaf as anchor, with defects above it",
             certificates: ["presumed", "nameless", "intermediate"], anchors: ["presumed"], status: nil),
         TrustRow(
-            name: "the leaf and what is wrong above it as anchors", certificates: ["tooDeep", "deep", "intermediate"],
+            name: "the leaf and the defective issuers above it as anchors", certificates: ["tooDeep", "deep", "intermediate"],
             anchors: ["tooDeep", "nameless", "intermediate"], status: nil),
         TrustRow(
             name: "another address of e-mail",
@@ -161,7 +161,7 @@ import Testing
         TrustRow(name: "no intermediate", certificates: ["leaf"], status: errSecCreateChainFailed),
         TrustRow(name: "another anchor", anchors: ["own"], status: errSecCreateChainFailed),
         TrustRow(
-            name: "a root nobody believes", certificates: ["leaf", "intermediate", "root"], anchors: ["own"],
+            name: "an untrusted root", certificates: ["leaf", "intermediate", "root"], anchors: ["own"],
             status: errSecNotTrusted),
         TrustRow(name: "its own signature alone", certificates: ["own"], anchors: [], status: errSecNotTrusted),
         TrustRow(name: "the system's authorities", certificates: ["own"], anchors: nil, status: errSecNotTrusted),
@@ -210,7 +210,7 @@ import Testing
         #expect(SecTrustEvaluateWithError(try #require(trust), nil))
     }
 
-    @Test func `whom the keychain's owner trusts is trusted, for what they are trusted for`() throws {
+    @Test func `an authority that the keychain's owner trusts is trusted for the chosen uses`() throws {
         let throwaway = try TestKeychain.make()
         let chain = try ["leaf", "intermediate"].map { try Authority.certificate($0) } as CFArray
         func isTrusted(_ policy: SecPolicy, anchors: CFArray? = nil) -> Bool {
@@ -250,12 +250,12 @@ import Testing
     /// A prompter that records a test failure when it is called.
     private struct Nobody: Prompter {
         func readSecret(prompt: String, confirm: Bool) throws(KeychainError) -> SecretBytes {
-            Issue.record("somebody was asked: \(prompt)")
-            throw KeychainError(.cancelled, "nobody is there.")
+            Issue.record("the user was asked: \(prompt)")
+            throw KeychainError(.cancelled, "there is no user.")
         }
     }
 
-    @Test func `data that asks for somebody is given to who knows the PIN, once for each call`() throws {
+    @Test func `data that asks for confirmation is given to a user with the PIN, once for each call`() throws {
         let throwaway = try TestKeychain.make()
         let item = [kSecClass: kSecClassGenericPassword, kSecAttrService: "s"] as [CFString: Any]
         let control = SecAccessControl(protection: "ak", flags: .userPresence)
@@ -291,7 +291,7 @@ import Testing
         }
     }
 
-    @Test func `every policy must be met, and a changed question is asked again`() throws {
+    @Test func `every policy must be met, and a changed question is evaluated again`() throws {
         let chain = try ["leaf", "intermediate"].map { try Authority.certificate($0) } as CFArray
         var made: SecTrust?
         let policies = [SecPolicyCreateBasicX509(), SecPolicyCreateSSL(true, "other.example")] as CFArray
@@ -367,7 +367,7 @@ import Testing
         #expect(SecAccessControl(stored: control.stored) == control)
     }
 
-    @Test func `a protection that is unknown makes no access control`() {
+    @Test func `an unknown protection makes no access control`() {
         for wrong in ["", "f", "xx"] as [NSString] {
             let made = unsafe outcome { unsafe SecAccessControlCreateWithFlags(nil, wrong, [], $0) }
             #expect(made == Outcome(value: nil, status: errSecParam))

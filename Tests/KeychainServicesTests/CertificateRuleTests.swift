@@ -47,7 +47,7 @@ import Testing
         Summary(subject: "/", names: "DNS:host.example", summary: "host.example"),
         Summary(subject: "/", summary: nil),
     ])
-    func `a certificate is called after what names it best`(row: Summary) throws {
+    func `the summary of a certificate is its most specific name`(row: Summary) throws {
         let certificate = try certificate(row.subject, row.names)
         #expect(SecCertificateCopySubjectSummary(certificate) as String? == row.summary)
         var name: CFString?
@@ -106,7 +106,7 @@ import Testing
         (["h.example"], true), (["other.example", "h.example"], true), (["other.example", "third.example"], false),
         ([], true),
     ] as [([String], Bool)])
-    func `of several names of a policy one suffices`(row: (names: [String], isRight: Bool)) throws {
+    func `one matching name of a policy suffices`(row: (names: [String], isRight: Bool)) throws {
         let certificate = try certificate("/CN=n", "DNS:h.example,email:h.example")
         for identifier in [kSecPolicyAppleEAP, kSecPolicyAppleSSL, kSecPolicyAppleSMIME] {
             let properties: NSDictionary = [kSecPolicyName: row.names]
@@ -135,7 +135,7 @@ import Testing
         (["KeyEncipherment"], false), ([], true),
         (["DataEncipherment", "KeyCertSign", "CRLSign", "EncipherOnly", "DecipherOnly", "NonRepudiation"], false),
     ] as [([String], Bool)])
-    func `a policy names what a key is meant for`(row: (usages: [String], isRight: Bool)) throws {
+    func `a policy names the purpose of a key`(row: (usages: [String], isRight: Bool)) throws {
         let directory = try TemporaryDirectory()
         func certificate(_ more: [String]) throws -> SecCertificate {
             let made = try run(
@@ -220,7 +220,7 @@ import Testing
         #expect(unsafe SecTrustGetTrustResult(fine, &result) == errSecSuccess && result == .unspecified)
     }
 
-    @Test func `a queue evaluates as the caller would`() async throws {
+    @Test func `a queue gives the same result as the caller's thread`() async throws {
         for (host, code) in [("web.example", nil), ("other.example", Int(errSecHostNameMismatch))] as [(String, Int?)] {
             let trust = try trust(host)
             let answer = await withCheckedContinuation { continuation in
@@ -239,7 +239,7 @@ import Testing
         return values?[key]?[kSecPropertyKeyValue] as? NSObject
     }
 
-    @Test func `a certificate is taken apart, by what is asked for`() throws {
+    @Test func `the values of a certificate are returned by the requested keys`() throws {
         let certificate = try certificate(
             "/C=DE/O=Org/CN=One/CN=Two", "critical,DNS:host.example,email:me@example.org,IP:127.0.0.1,URI:https://host.example")
         for (key, date) in [
@@ -277,7 +277,7 @@ import Testing
         #expect(SecCertificateCopyValues(certificate, ["1.2.3", 7] as CFArray, nil)?.count == 0)
     }
 
-    @Test func `what a certificate does not have is not among its values`() throws {
+    @Test func `a field that a certificate does not have is not among its values`() throws {
         let values = SecCertificateCopyValues(try certificate("/O=Org"), nil, nil) as? [CFString: [CFString: Any]]
         #expect(values?.count == 6 && values?[kSecOIDCommonName] == nil && values?[kSecOIDSubjectAltName] == nil)
         for property in (values ?? [:]).values {

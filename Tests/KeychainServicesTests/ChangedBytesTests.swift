@@ -26,7 +26,7 @@ import Testing
     ]
 
     @Test(arguments: ImportExportTests.files)
-    func `of a file`(row: ImportExportTests.FileRow) throws {
+    func `a changed file is rejected or read`(row: ImportExportTests.FileRow) throws {
         let data = Data(try Authority.shared.get().openssl(row.command).output)
         forEachChange(of: data) { changed in
             let imported = importing(changed, passphrase: row.passphrase)
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: KeyKind.allCases, [true, false])
-    func `of a key`(kind: KeyKind, isPrivate: Bool) throws {
+    func `a changed key is rejected or read`(kind: KeyKind, isPrivate: Bool) throws {
         let privateKey = try KeyFixture.key(kind, .memory)
         let whole = isPrivate ? privateKey : try #require(SecKeyCopyPublicKey(privateKey))
         let attributes = try #require(SecKeyCopyAttributes(whole))
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: ["leaf", "rsa"])
-    func `of a certificate`(name: String) throws {
+    func `a changed certificate is rejected or read`(name: String) throws {
         let anchors = [try Authority.certificate("root")] as CFArray
         let intermediate = try Authority.certificate("intermediate")
         let whole = try Authority.certificate(name).certificate.der

@@ -4,7 +4,7 @@ import Testing
 
 /// Core Foundation's names for Foundation's classes.
 @Suite struct CoreFoundationTests {
-    @Test func `A type identifier tells every kind of object from the others`() {
+    @Test func `A type identifier distinguishes every kind of object`() {
         let objects: [(CFTypeRef, CFTypeID)] = [
             ("text" as CFString, CFStringGetTypeID()), (Data([1]) as CFData, CFDataGetTypeID()),
             (7 as CFNumber, CFNumberGetTypeID()), (1.5 as CFNumber, CFNumberGetTypeID()),
@@ -28,7 +28,7 @@ import Testing
         #expect(CFGetTypeID(nil) == 0)
     }
 
-    @Test func `A boolean equals no number, and equal objects have equal hashes`() {
+    @Test func `A boolean never equals a number, and equal objects have equal hashes`() {
         #expect(!CFEqual(kCFBooleanTrue, 1 as CFNumber))
         #expect(CFEqual(kCFBooleanTrue, true as CFBoolean))
         #expect(CFEqual("a" as CFString, NSMutableString(string: "a")))
@@ -41,7 +41,7 @@ import Testing
         #expect(!CFBooleanGetValue(nil))
     }
 
-    @Test func `Every object has a hash, an error and a decimal number too`() {
+    @Test func `Every object has a hash, also an error and a decimal number`() {
         for object in [NSError(domain: "d", code: 7), NSDecimalNumber(string: "2.5"), NSNumber(value: 2.5), NSNull()] {
             let same = object.copy() as AnyObject
             #expect(CFEqual(object, same) && CFHash(object) == CFHash(same), "\(object)")
@@ -50,7 +50,7 @@ import Testing
         #expect(CFHash(nil) == 0)
     }
 
-    @Test func `Collections and data tell their sizes`() throws {
+    @Test func `Collections and data return their sizes`() throws {
         #expect(CFArrayGetCount([1, 2] as CFArray) == 2)
         #expect(CFDictionaryGetCount([kSecClass: kSecClassKey] as CFDictionary) == 1)
         #expect(CFStringGetLength("añ𝄞" as CFString) == 4)
@@ -68,7 +68,7 @@ import Testing
         #expect(unsafe ofNothing == nil)
     }
 
-    @Test func `An error gives what it was made of`() throws {
+    @Test func `An error returns the values it was made with`() throws {
         let error = try #require(
             CFErrorCreate(nil, "domain", -50, [kCFErrorLocalizedDescriptionKey!: "words"] as CFDictionary))
         #expect(CFErrorGetDomain(error) as String == "domain")
@@ -85,7 +85,7 @@ import Testing
         #expect(dictionary["acct"] as? Int == 1)
     }
 
-    @Test func `A mutable dictionary takes and loses values by key`() {
+    @Test func `A mutable dictionary sets and removes values by key`() {
         let dictionary = NSMutableDictionary()
         dictionary.setValue("a", forKey: "acct")
         #expect(dictionary[kSecAttrAccount] as? String == "a")

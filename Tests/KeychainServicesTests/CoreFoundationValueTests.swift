@@ -5,13 +5,13 @@ import Testing
 /// Core Foundation's functions that use pointers.
 @Suite struct CoreFoundationValueTests {
     @Test(arguments: [(0, 4, [1, 2, 3, 4]), (1, 2, [2, 3]), (4, 0, []), (3, 2, []), (-1, 2, []), (0, -1, []), (5, 0, []), (1, .max, [])])
-    func `Bytes of a range are copied, and none of one that is not within`(row: (start: Int, length: Int, bytes: [UInt8])) {
+    func `Bytes of a range are copied, and none of an invalid one`(row: (start: Int, length: Int, bytes: [UInt8])) {
         var buffer = [UInt8](repeating: 0, count: 4)
         unsafe CFDataGetBytes(Data([1, 2, 3, 4]) as CFData, CFRangeMake(row.start, row.length), &buffer)
         #expect(Array(buffer.prefix(row.bytes.count)) == row.bytes && buffer.dropFirst(row.bytes.count).allSatisfy { $0 == 0 })
     }
 
-    @Test func `A number is stored as what is asked for, and says whether it fits`() {
+    @Test func `A number is stored as the requested type, and the result says if it fits`() {
         var small: Int8 = 0
         var (word, double): (Int64, Double) = (0, 0)
         let fits = unsafe CFNumberGetValue(-7 as CFNumber, .sInt8Type, &small)
@@ -28,7 +28,7 @@ import Testing
         #expect(!ofNothing)
     }
 
-    @Test func `A dictionary that is built with pointers is one for a query`() throws {
+    @Test func `A dictionary that is built with pointers works as a query`() throws {
         var (keys, values) = (kCFTypeDictionaryKeyCallBacks, kCFTypeDictionaryValueCallBacks)
         let dictionary = try #require(unsafe CFDictionaryCreateMutable(nil, 0, &keys, &values))
         let (first, second) = (NSString(string: "first"), NSString(string: "second"))
@@ -43,7 +43,7 @@ import Testing
         #expect(dictionary as NSDictionary as? [String: String] == ["labl": "second", "acct": "first"])
     }
 
-    @Test func `A number, a moment and bytes are made of what is in memory`() throws {
+    @Test func `Numbers, dates and bytes are made from memory`() throws {
         var (small, word, double): (Int8, Int32, Double) = (-7, 2048, 1.5)
         unsafe #expect(CFNumberCreate(nil, .charType, &small) == -7)
         unsafe #expect(CFNumberCreate(nil, .sInt32Type, &word) == 2048)
@@ -60,7 +60,7 @@ import Testing
         #expect(copy == ["labl": "b"] && CFDictionaryCreateMutableCopy(nil, 0, nil) == nil)
     }
 
-    @Test func `A pointer to a member is good for as long as the collection is there`() throws {
+    @Test func `A pointer to a member is valid as long as the collection exists`() throws {
         let policy = SecPolicyCreateBasicX509()
         let array = [[kSecAttrLabel: "label", kSecValueRef: policy] as NSDictionary, "text" as NSString] as CFArray
         // As in code from before Swift had classes for Core Foundation types.
@@ -87,7 +87,7 @@ import Testing
         unsafe #expect(CFArrayGetValueAtIndex(nil, 0) == nil && CFDictionaryGetValue(dictionary, nil) == nil)
     }
 
-    @Test func `A pointer to a member stays good where the collection changes, and its object goes with the collection`() throws {
+    @Test func `A pointer to a member stays valid if the collection changes, until its release`() throws {
         weak var kept: NSDictionary?
         do {
             let dictionary = NSMutableDictionary()

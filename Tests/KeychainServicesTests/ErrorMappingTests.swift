@@ -48,7 +48,7 @@ import Testing
         ("CKR_VENDOR_DEFINED", .failed, errSecInternal),
         ("CKR_FUNCTION_NOT_SUPPORTED", .mechanismUnsupported, errSecUnimplemented),
         ("CKR_KEY_SIZE_RANGE", .mechanismUnsupported, errSecKeySizeNotAllowed),
-    ]) func `What the token said refines a code that stands for several`(
+    ]) func `The token's return value refines a code that covers several`(
         name: String, code: KeychainError.Code, status: OSStatus
     ) {
         #expect(OSStatus(KeychainError(code, "message", details: ["ckr": name])) == status)
@@ -59,17 +59,17 @@ import Testing
         ("13", .diskFull, errSecNotAvailable), ("10", .vaultUnavailable, errSecIO),
         ("7", .vaultUnavailable, errSecAllocate), ("14", .vaultUnavailable, errSecNotAvailable),
         ("5", .vaultBusy, errSecDatabaseLocked), ("11", .vaultDamaged, errSecNotAvailable),
-    ]) func `What SQLite said refines a code that stands for several`(
+    ]) func `SQLite's result refines a code that covers several`(
         number: String, code: KeychainError.Code, status: OSStatus
     ) {
         #expect(OSStatus(KeychainError(code, "message", details: ["sqlite": number])) == status)
     }
 
-    @Test(arguments: StatusDescription.all) func `Every result code but success has a code`(row: StatusDescription) {
+    @Test(arguments: StatusDescription.all) func `Every result code except success has a code`(row: StatusDescription) {
         #expect((KeychainError.Code(row.status) == nil) == (row.status == errSecSuccess))
     }
 
-    @Test(arguments: StatusDescription.all) func `A result code that has a code survives the way there and back`(
+    @Test(arguments: StatusDescription.all) func `A result code with a keychain code converts there and back`(
         row: StatusDescription
     ) throws {
         guard let code = KeychainError.Code(row.status), code != .failed else { return }
@@ -83,7 +83,7 @@ import Testing
         #expect(OSStatus(code) == usual[row.status] ?? row.status)
     }
 
-    @Test func `A CFError has the domain of result codes, the code and words`() throws {
+    @Test func `A CFError has the domain of result codes, the code and a description`() throws {
         let error = NSError(status: KeychainError(.itemNotFound, "there is no such item."))
         #expect(CFErrorGetDomain(error) as String == NSOSStatusErrorDomain)
         #expect(CFErrorGetCode(error) == -25300)
@@ -91,7 +91,7 @@ import Testing
         #expect(OSStatus(error) == errSecItemNotFound)
     }
 
-    @Test func `An error of Foundation's own has no result code`() {
+    @Test func `A Foundation error has no result code`() {
         #expect(OSStatus(NSError(domain: NSCocoaErrorDomain, code: -50)) == errSecInternalComponent)
     }
 }

@@ -40,7 +40,7 @@ import Testing
         #expect(isTrusted(trust))
     }
 
-    @Test func `V114 and V115: a wrong passphrase, none, and what is damaged`() throws {
+    @Test func `V114 and V115: a wrong passphrase, a missing one, and damaged files`() throws {
         let file = try file("leaf")
         #expect(importPKCS12(file, [kSecImportExportPassphrase: "wrong"]).status == errSecAuthFailed)
         #expect(importPKCS12(file, [:]).status == errSecAuthFailed)
@@ -61,7 +61,7 @@ import Testing
         #expect(status == errSecSuccess && items?.isEmpty == true)
     }
 
-    @Test func `an import is stored where that is asked for, and twice is once`() throws {
+    @Test func `an import is stored only on request, and importing twice stores once`() throws {
         let throwaway = try TestKeychain.make()
         try SecKeyUse(throwaway) {
             func count(_ itemClass: CFString) -> Int {
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `a whole chain is stored with its root, whom nobody believes for that`() throws {
+    @Test func `a whole chain is stored with its root, which does not become trusted`() throws {
         let authority = try Authority.shared.get()
         let certificates = try authority.data("intermediate.pem") + authority.data("root.pem")
         try authority.directory.write([UInt8](certificates), to: "above.pem")
@@ -114,7 +114,7 @@ import Testing
         bench.use { #expect(!isTrusted(made)) }
     }
 
-    @Test func `no passphrase is an empty one`() throws {
+    @Test func `a missing passphrase is an empty one`() throws {
         let authority = try Authority.shared.get()
         try authority.openssl("pkcs12 -export -inkey leaf.key -in leaf.pem -out open.p12", "-passout", "pass:")
         let open = try authority.data("open.p12")
@@ -128,7 +128,7 @@ import Testing
         #expect(importPKCS12(open, [kSecImportExportPassphrase: "secret"]).status == errSecAuthFailed)
     }
 
-    @Test func `an identity whose issuer and serial number are another certificate's is not stored over it`() throws {
+    @Test func `an identity is not stored over another certificate with its issuer and serial number`() throws {
         let bench = try ItemBench()
         let (first, second) = (try TestPair("one", ["-set_serial", "7"]), try TestPair("one", ["-set_serial", "7"]))
         func file(_ key: PrivateKey, _ certificate: Certificate) throws -> Data {
@@ -160,7 +160,7 @@ import Testing
     @Test(arguments: [
         ["sync": true], ["atag": "tag"], ["u_SystemKeychain": true], ["agrp": "two", "labl": "l"], ["pdmn": "ck", "sync": 0],
     ] as [[String: any Sendable]])
-    func `attributes of an import are those of what it stores`(attributes: [String: any Sendable]) throws {
+    func `attributes of an import apply to the items that it stores`(attributes: [String: any Sendable]) throws {
         let bench = try ItemBench()
         bench.groups = ["one", "two"]
         let options = attributes.merging([kSecImportExportPassphrase as String: "secret", "nleg": true]) { $1 }
@@ -199,7 +199,7 @@ import Testing
         } != nil
     }
 
-    @Test func `what an import has stored is added like what it has not, once`() throws {
+    @Test func `imported objects can be added once, stored by the import or not`() throws {
         let bench = try ItemBench()
         let (identity, chain) = try storing(bench)
         let more: [String: Any] = ["labl": "mine", "pdmn": "ck"]
@@ -214,7 +214,7 @@ import Testing
         for reference in [identity, chain[0], chain[1]] as [Any] { bench.expect(-25299, bench.add(["v_Ref": reference])) }
     }
 
-    @Test func `the halves of what an import has stored are added one by one, too`() throws {
+    @Test func `the two halves of a stored import can be added one by one, too`() throws {
         let bench = try ItemBench()
         let (identity, _) = try storing(bench)
         let tag = Data("tag".utf8)
@@ -224,13 +224,13 @@ import Testing
         #expect(certificate.dictionary?["labl"] as? String == "certificate")
         #expect(bench.copying(["class": "keys"] + wantsAll + wantsAttributes).array?.count == 1)
         bench.expect(0, bench.copy(["class": "keys", "labl": "key"]))
-        // With another tag the key is one more item, as ever.
+        // With another tag the key is an additional item, as always.
         bench.expect(0, bench.add(["v_Ref": identity.privateKey, "atag": tag]))
         #expect(bench.copying(["class": "keys"] + wantsAll + wantsAttributes).array?.count == 2)
     }
 
     @Test(arguments: ["reference", "certificate and key", "classes", "list"])
-    func `what an import has stored is removed and added again with other attributes`(way: String) throws {
+    func `stored imports can be removed and added again with other attributes`(way: String) throws {
         let bench = try ItemBench()
         bench.groups = ["one", "two"]
         let (identity, chain) = try storing(bench)
@@ -246,7 +246,7 @@ import Testing
         let more: [String: Any] = ["labl": "again", "agrp": "two", "pdmn": "ck"]
         bench.expect(0, bench.add(more + ["v_Ref": identity]))
         #expect(canSign(bench, ["labl": "again", "agrp": "two"]))
-        // Added again or not, the key does not leave the token.
+        // The key does not leave the token, even if it is added again.
         let stored = bench.copying(["class": "keys"] + wantsReference).value
         let key = try #require(stored as? SecKey)
         for one in [key, identity.privateKey] { #expect(bench.use { representation(of: one) }.value == nil) }
@@ -257,7 +257,7 @@ import Testing
         #expect(chain.count == 2)
     }
 
-    @Test func `what was there before an import is a duplicate for an addition`() throws {
+    @Test func `an item that existed before an import is a duplicate for an addition`() throws {
         let bench = try ItemBench()
         _ = try storing(bench)
         let (identity, chain) = try storing(bench)
@@ -268,7 +268,7 @@ import Testing
     }
 
     @Test(arguments: [(["svce": "s"], -25303), (["pdmn": "bogus"], -50), (["agrp": "other"], -34018)] as [([String: String], OSStatus)])
-    func `an import that is refused stores nothing`(row: (attributes: [String: String], status: OSStatus)) throws {
+    func `a refused import stores nothing`(row: (attributes: [String: String], status: OSStatus)) throws {
         let bench = try ItemBench()
         let options = row.attributes.merging([kSecImportExportPassphrase as String: "secret"]) { $1 } as [String: Any]
         let (status, items) = try bench.use { importPKCS12(try file("leaf"), (options + ["nleg": true]) as NSDictionary) }
@@ -348,7 +348,7 @@ import Testing
             ("-----BEGIN CERTIFICATE-----", "-----BEGIN CERTIFICAT-----"), ("-----BEGIN CERTIFICATE-----", ""),
             ("-----END CERTIFICATE-----\n", ""), ("-----END CERTIFICATE-----", "-----END-----"),
         ])
-    func `a block whose lines are damaged is not passed over`(row: (line: String, damaged: String)) throws {
+    func `a block with damaged lines is not skipped`(row: (line: String, damaged: String)) throws {
         let authority = try Authority.shared.get()
         let (leaf, key) = (try authority.data("leaf.pem"), try authority.data("leaf.key"))
         let line = try #require(leaf.firstRange(of: Data(row.line.utf8)))
@@ -367,7 +367,7 @@ import Testing
             ("-----BEGIN RSA PUBLIC KEY-----\n!\n-----END RSA PUBLIC KEY-----\n", errSecDecode),
             ("-----BEGIN NOTHING-----\nAAAA\n-----END NOTHING-----\n", errSecUnknownFormat),
         ])
-    func `what is no file of keys is refused`(row: (text: String, status: OSStatus)) {
+    func `a file without keys and certificates is refused`(row: (text: String, status: OSStatus)) {
         #expect(importing(Data(row.text.utf8)).status == row.status)
     }
 
@@ -377,7 +377,7 @@ import Testing
             (.formatBSAFE, false), (.formatWrappedPKCS8, false), (.formatWrappedPKCS8, true), (.formatUnknown, false),
             (.formatPEMSequence, false),
         ], ["leaf", "rsa"])
-    func `what is exported the command reads, and so do we`(
+    func `the command and our reader read every exported file`(
         row: (format: SecExternalFormat, isPEM: Bool), name: String
     ) throws {
         let key = try Authority.identity(name).privateKey
@@ -393,7 +393,7 @@ import Testing
         if row.format == .formatWrappedPKCS8 { #expect(exporting(key, row.format).status == errSecPassphraseRequired) }
     }
 
-    @Test func `identities, certificates and what does not fit`() throws {
+    @Test func `identities and certificates are exported, and unsuitable items are refused`() throws {
         let identity = try Authority.identity("leaf")
         let (status, data) = exporting(
             [identity, try Authority.certificate("intermediate")] as NSArray, .formatPKCS12, passphrase: "secret")
@@ -410,7 +410,7 @@ import Testing
         #expect(exporting(try KeyFixture.key(.p256, .token), .formatOpenSSL).status == errSecUnimplemented)
     }
 
-    @Test func `a sequence is written in the order of what is given`() throws {
+    @Test func `a sequence is written in the given order`() throws {
         let identity = try Authority.identity("leaf")
         let intermediate = try Authority.certificate("intermediate")
         let other = try Authority.identity("rsa").privateKey
@@ -422,7 +422,7 @@ import Testing
         #expect(importing(data).items as? [NSObject] == expected)
     }
 
-    @Test func `parameters of a curve in front of a key are no item`() throws {
+    @Test func `curve parameters before a key are not an item`() throws {
         let data = Data(try Authority.shared.get().openssl("ecparam -name prime256v1 -genkey").output)
         #expect(String(decoding: data, as: UTF8.self).hasPrefix("-----BEGIN EC PARAMETERS"))
         let imported = importing(data)
@@ -430,7 +430,7 @@ import Testing
         #expect(imported.format == .formatOpenSSL && imported.type == .itemTypePrivateKey)
     }
 
-    @Test func `a passphrase that no file can have is a bad argument`() throws {
+    @Test func `a passphrase that a file cannot have is a bad argument`() throws {
         let identity = try Authority.identity("leaf")
         #expect(exporting(identity, .formatPKCS12, passphrase: "a\0b").status == errSecParam)
     }

@@ -35,7 +35,7 @@ import Testing
     static let exchanges = rows { if case .exchange = $0 { true } else { false } }
 
     @Test(arguments: signatures)
-    func `what a key signs its public half verifies, and nothing else`(row: Row) throws {
+    func `the public half verifies signatures of its key, and no others`(row: Row) throws {
         let key = try KeyFixture.key(row.kind, row.place)
         let publicKey = try #require(SecKeyCopyPublicKey(key))
         guard case .signature(let scheme, let input, let form) = try #require(KeyScheme(row.algorithm)) else { return }
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test(arguments: encryptions)
-    func `what the public half encrypts the private one decrypts`(row: Row) throws {
+    func `the private half decrypts what the public half encrypts`(row: Row) throws {
         let key = try KeyFixture.key(row.kind, row.place)
         let publicKey = try #require(SecKeyCopyPublicKey(key))
         let isRaw = row.algorithm == .rsaEncryptionRaw
@@ -123,7 +123,7 @@ import Testing
         for parameters in bad { #expect(agree(key, row.algorithm, peersPublicKey, parameters) == refusal) }
     }
 
-    @Test func `every named algorithm is in the table, but for Ed448`() {
+    @Test func `every named algorithm is in the table, except Ed448`() {
         let named: [SecKeyAlgorithm] = [
             .rsaSignatureRaw, .rsaSignatureDigestPKCS1v15Raw, .rsaSignatureDigestPKCS1v15SHA1,
             .rsaSignatureDigestPKCS1v15SHA224, .rsaSignatureMessagePKCS1v15SHA512, .rsaSignatureDigestPSSSHA224,
@@ -141,7 +141,7 @@ import Testing
         #expect(KeyScheme.table.count == 5 + 1 + 2 + 5 * 8 + 5 * 2 + 2 * (1 + 5 + 5 + 5))
     }
 
-    @Test func `a key supports the algorithms of its kind and its half alone`() throws {
+    @Test func `a key supports only the algorithms of its kind and its half`() throws {
         let rsa = try KeyFixture.key(.rsa2048, .memory)
         let ec = try KeyFixture.key(.p256, .token)
         #expect(SecKeyIsAlgorithmSupported(rsa, .sign, .rsaSignatureMessagePSSSHA256))

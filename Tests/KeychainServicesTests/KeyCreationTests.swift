@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: KeyKind.allCases, [(false, false), (false, true), (true, false), (true, true)])
-    func `V107: as many items as halves are permanent`(kind: KeyKind, permanent: (private: Bool, public: Bool)) throws {
+    func `V107: the number of items equals the number of permanent halves`(kind: KeyKind, permanent: (private: Bool, public: Bool)) throws {
         let throwaway = try TestKeychain.make()
         try SecKeyUse(throwaway) {
             var parameters = kind.parameters
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `the public half stops to be an item and the private one goes on signing`() throws {
+    @Test func `the public half stops being an item and the private one still signs`() throws {
         let throwaway = try TestKeychain.make()
         try SecKeyUse(throwaway) {
             var parameters = KeyKind.p256.parameters
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test(arguments: KeyKind.allCases)
-    func `a key whose item is deleted is not found by any thread, and its public half goes on`(kind: KeyKind) throws {
+    func `no thread finds a key whose item is deleted, and its public half still works`(kind: KeyKind) throws {
         let throwaway = try TestKeychain.make()
         let algorithm: SecKeyAlgorithm =
             switch kind {
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test func `a generated key leaves the token only where it was asked for`() throws {
+    @Test func `a generated key leaves the token only if that was requested`() throws {
         let throwaway = try TestKeychain.make()
         try SecKeyUse(throwaway) {
             var parameters = KeyKind.p256.parameters
@@ -142,7 +142,7 @@ import Testing
     }
 
     @Test(arguments: ["com.apple.setoken", "com.apple.setoken:aks"], [true, false])
-    func `a key of the Secure Enclave that is not permanent is made, is no item, and gives out no bytes`(
+    func `a Secure Enclave key that is not permanent is not an item, and its bytes cannot be exported`(
         token: String, isNested: Bool
     ) throws {
         let bench = try ItemBench()
@@ -174,7 +174,7 @@ import Testing
         #expect(bench.use { representation(of: found) } == Outcome(value: nil, status: errSecUnimplemented))
     }
 
-    @Test func `a key of the Secure Enclave that is not permanent asks for a person where its access control does`() throws {
+    @Test func `a Secure Enclave key that is not permanent requires user presence if its access control does`() throws {
         let bench = try ItemBench()
         let control = SecAccessControl(protection: "aku", flags: [.privateKeyUsage, .userPresence])
         let key = try bench.generating(
@@ -184,13 +184,13 @@ import Testing
             unsafe SecKeyCreateSignature(
                 key, .ecdsaSignatureMessageX962SHA256, Data("message".utf8) as CFData, &error)
         }
-        // The PIN of the keychain is in a file: it has no program that asks.
+        // The PIN of the keychain is in a file, so it has no prompter.
         #expect(signature == nil)
         #expect(unsafe error?.takeRetainedValue().code == Int(errSecInteractionNotAllowed))
     }
 
     @Test(arguments: KeyKind.allCases)
-    func `a key survives the way to bytes and back`(kind: KeyKind) throws {
+    func `a key converts to bytes and back`(kind: KeyKind) throws {
         let privateKey = try KeyFixture.key(kind, .memory)
         let publicKey = try #require(SecKeyCopyPublicKey(privateKey))
         let type = try #require(kind.parameters[kSecAttrKeyType])
@@ -217,7 +217,7 @@ import Testing
         }
     }
 
-    @Test func `bytes without a type and a class are no key`() {
+    @Test func `bytes without a type and a class are not a key`() {
         let rows: [([CFString: Any], OSStatus)] = [
             ([:], errSecParam), ([kSecAttrKeyType: kSecAttrKeyTypeRSA], errSecParam),
             ([kSecAttrKeyClass: kSecAttrKeyClassPublic], errSecParam),
@@ -231,7 +231,7 @@ import Testing
         }
     }
 
-    @Test func `a pair is not generated from a dictionary that says too little or too much`() throws {
+    @Test func `a dictionary with missing or excess attributes generates no key pair`() throws {
         let (type, size) = (kSecAttrKeyType, kSecAttrKeySizeInBits)
         let rows: [([CFString: Any], OSStatus)] = [
             ([:], errSecParam), ([type: kSecAttrKeyTypeRSA], errSecParam),
@@ -262,7 +262,7 @@ import Testing
         }
     }
 
-    @Test func `V111: what the halves of an RSA pair can do`() throws {
+    @Test func `V111: the operations of the halves of an RSA pair`() throws {
         let key = try KeyFixture.key(.rsa2048, .memory)
         let privateKey = try #require(SecKeyCopyAttributes(key))
         let publicKey = try #require(SecKeyCopyPublicKey(key).flatMap { SecKeyCopyAttributes($0) })
@@ -286,7 +286,7 @@ import Testing
         #expect(SecKeyGetBlockSize(try KeyFixture.key(row.kind, .token)) == row.size)
     }
 
-    @Test func `a key is equal to itself wherever it is`() throws {
+    @Test func `a key is equal to itself on the token and in memory`() throws {
         let throwaway = try TestKeychain.make()
         try SecKeyUse(throwaway) {
             let key = try #require(generate(KeyKind.p256.parameters).value)
@@ -302,7 +302,7 @@ import Testing
         }
     }
 
-    @Test func `random bytes are random and fill what they are asked to fill`() {
+    @Test func `random bytes are random and fill the given buffer`() {
         var bytes = [UInt8](repeating: 0, count: 64)
         #expect(unsafe SecRandomCopyBytes(kSecRandomDefault, 32, &bytes) == errSecSuccess)
         #expect(bytes.prefix(32).contains { $0 != 0 } && bytes.suffix(32).allSatisfy { $0 == 0 })

@@ -57,9 +57,9 @@ import Testing
     ]
 
     @Test(arguments: signatures, KeyPlace.allCases)
-    func `the command verifies what is signed here, and the other way round`(row: Row, place: KeyPlace) throws {
+    func `the command verifies signatures made here, and the other way round`(row: Row, place: KeyPlace) throws {
         let peer = try Peer(row.kind, place)
-        let message = Data("a message for somebody else".utf8)
+        let message = Data("a message for another party".utf8)
         let options = row.options.split(separator: " ").map { option in
             option.hasPrefix("digest:") ? "-digest \(option.dropFirst(7))" : "-pkeyopt \(option)"
         }.joined(separator: " ")
@@ -122,7 +122,7 @@ import Testing
             (.eciesEncryptionStandardVariableIVX963SHA512AESGCM, .p384, "SHA512", 32, true),
             (.eciesEncryptionCofactorX963SHA1AESGCM, .p521, "SHA1", 32, false),
         ])
-    func `the command opens Apple's ECIES`(
+    func `the command decrypts Apple's ECIES`(
         row: (algorithm: SecKeyAlgorithm, kind: KeyKind, digest: String, keyCount: Int, derivesNonce: Bool)
     ) throws {
         let peer = try Peer(row.kind, .memory)

@@ -17,7 +17,7 @@ import Testing
         init(_ answer: String?) { self.answer = answer }
         func readSecret(prompt: String, confirm: Bool) throws(KeychainError) -> SecretBytes {
             count.withLock { $0 += 1 }
-            guard let answer else { throw KeychainError(.cancelled, "somebody gave up.") }
+            guard let answer else { throw KeychainError(.cancelled, "the user cancelled.") }
             return SecretBytes(utf8: answer)
         }
     }
@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test(arguments: uses)
-    func `a guarded key is used by who says that they are there`(use: Use) throws {
+    func `a key with access control is used if the user confirms presence`(use: Use) throws {
         let throwaway = try TestKeychain.make()
         let made = try SecKeyUse(throwaway) { try makeKey(use.kind, [.userPresence, .privateKeyUsage]) }
         // The user cannot be asked, because the PIN of this keychain comes from a file.
@@ -132,7 +132,7 @@ import Testing
             ([.devicePasscode], true), ([.companion], true), ([.biometryAny, .or, .devicePasscode], true),
             ([.privateKeyUsage], false), ([], false),
         ] as [(SecAccessControlCreateFlags, Bool)])
-    func `flags that stand for somebody guard a key, and others do not`(
+    func `flags that require user presence protect a key, and others do not`(
         row: (flags: SecAccessControlCreateFlags, isGuarded: Bool)
     ) throws {
         let throwaway = try TestKeychain.make()
@@ -155,7 +155,7 @@ import Testing
         }
     }
 
-    @Test func `a guarded key added once more gives its bytes to who is there, and else nothing is added`() throws {
+    @Test func `a protected key that is added again gives its bytes only after a confirmation`() throws {
         let throwaway = try TestKeychain.make()
         let pin = try pin(throwaway)
         let copy = [kSecClass: kSecClassKey, kSecAttrApplicationTag: "copy"] as CFDictionary
@@ -180,7 +180,7 @@ import Testing
         }
     }
 
-    @Test func `an identity's key is guarded as the key is, and one that stays on the token troubles nobody for its bytes`() throws {
+    @Test func `an identity's key is protected like the key, and bytes on the token need no confirmation`() throws {
         let throwaway = try TestKeychain.make()
         let pin = try pin(throwaway)
         let identity = try Authority.identity("leaf")

@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: KeyKind.allCases, KeyPlace.allCases)
-    func `a key can do what its kind and its half can, and refuses everything else as a bad argument`(
+    func `a key does what its kind and its half can do, and refuses everything else as a bad argument`(
         kind: KeyKind, place: KeyPlace
     ) throws {
         let privateKey = try KeyFixture.key(kind, place)
@@ -100,7 +100,7 @@ import Testing
         Length(identifier: "algid:encrypt:RSA:OAEP:SHA384", most: 158), Length(identifier: "algid:encrypt:RSA:OAEP:SHA512", most: 126),
         Length(identifier: "algid:sign:RSA:digest-PKCS1v15", most: 245), Length(identifier: "algid:sign:RSA:raw", most: 256),
     ], KeyPlace.allCases)
-    func `a block is as long as the padding leaves room, and no longer`(row: Length, place: KeyPlace) throws {
+    func `a block is as long as the padding leaves room for, and not longer`(row: Length, place: KeyPlace) throws {
         let key = try KeyFixture.key(.rsa2048, place)
         let publicKey = try #require(SecKeyCopyPublicKey(key))
         let algorithm = SecKeyAlgorithm(rawValue: row.identifier as CFString)
@@ -129,7 +129,7 @@ import Testing
     }
 
     @Test(arguments: [KeyKind.p256, .p384, .p521], KeyPlace.allCases)
-    func `ECDSA takes a digest of any length and counts the first bits`(kind: KeyKind, place: KeyPlace) throws {
+    func `ECDSA takes a digest of any length and uses the first bits`(kind: KeyKind, place: KeyPlace) throws {
         let key = try KeyFixture.key(kind, place)
         let publicKey = try #require(SecKeyCopyPublicKey(key))
         for algorithm in [SecKeyAlgorithm.ecdsaSignatureDigestX962, .ecdsaSignatureDigestRFC4754] {
@@ -223,7 +223,7 @@ import Testing
         Ability(kind: .p256, isPrivate: false, can: ["encr", "vrfy", "wrap"]),
         Ability(kind: .ed25519, isPrivate: true, can: ["sign"]), Ability(kind: .ed25519, isPrivate: false, can: ["vrfy"]),
     ])
-    func `attributes tell what a half is and can`(row: Ability) throws {
+    func `attributes describe a half and its operations`(row: Ability) throws {
         let privateKey = try KeyFixture.key(row.kind, .memory)
         let key = row.isPrivate ? privateKey : try #require(SecKeyCopyPublicKey(privateKey))
         let attributes = try #require(SecKeyCopyAttributes(key) as? [String: Any])
@@ -239,7 +239,7 @@ import Testing
         #expect(attributes["class"] as? String == "keys" && attributes["tkid"] == nil)
     }
 
-    @Test func `a key on the token tells of it, and shows no bytes`() throws {
+    @Test func `a key on the token has attributes, and shows no bytes`() throws {
         let throwaway = try TestKeychain.make()
         try SecKeyUse(throwaway) {
             var parameters = KeyKind.p256.parameters
@@ -254,7 +254,7 @@ import Testing
         }
     }
 
-    @Test func `two halves of a pair are different keys, and equal ones have one hash`() throws {
+    @Test func `the two halves of a pair are different keys, and equal keys have one hash`() throws {
         let key = try KeyFixture.key(.p256, .memory)
         let publicKey = try #require(SecKeyCopyPublicKey(key))
         let again = try #require(SecKeyCopyPublicKey(key))

@@ -50,7 +50,7 @@ extension ItemBench {
     private let a = "a.example"
     private let b = "b.example"
 
-    @Test func `a preference lasts until another takes its place or it is taken back`() throws {
+    @Test func `a preference lasts until it is replaced or withdrawn`() throws {
         let bench = try ItemBench()
         let all = try bench.identities([a, b])
         for name in ["https://x.example/", "post@x.example", "My Label", "two\nlines", "x y %20 \t ü", "*"] {
@@ -95,7 +95,7 @@ extension ItemBench {
         #expect(try bench.identity("n", both) == nil && bench.identity("n") == nil)
     }
 
-    @Test func `of a URL the closest preference counts`() throws {
+    @Test func `the most specific preference for a URL is used`() throws {
         let bench = try ItemBench()
         let names = ["path", "host", "wide", "wider", "query"]
         let all = try bench.identities(names)
@@ -111,7 +111,7 @@ extension ItemBench {
         ] { #expect(try bench.identity(name) == expected, "\(name)") }
     }
 
-    @Test func `an identity that is gone, expired or of another issuer is not given out`() throws {
+    @Test func `an identity that is removed, expired or of another issuer is not returned`() throws {
         let bench = try ItemBench()
         let all = try bench.identities([a, b])
         let pair = try TestPair()
@@ -163,7 +163,7 @@ extension ItemBench {
         #expect(bench.certificate("https://x.example/") == "person")
     }
 
-    @Test func `preferences are no item and no attribute`() throws {
+    @Test func `preferences are neither items nor attributes`() throws {
         let bench = try ItemBench()
         let all = try bench.identities([a])
         func everything() -> [[String: Any]] {
@@ -185,7 +185,7 @@ extension ItemBench {
         }
     }
 
-    @Test func `a preference is that of an access group, and of a certificate in the keychain`() throws {
+    @Test func `a preference belongs to an access group and to a certificate in the keychain`() throws {
         let bench = try ItemBench()
         bench.groups = ["one", "two"]
         let one = try bench.identities([a], ["agrp": "one"])

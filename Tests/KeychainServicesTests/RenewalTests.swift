@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: keys)
-    func `a process sees the renewal of what it sees`(_ key: RenewalKey) throws {
+    func `a process sees the renewal of an identity that it sees`(_ key: RenewalKey) throws {
         let bench = try ItemBench()
         bench.groups = ["web", "ops"]
         let pair = try TestPair("web")
@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test(arguments: keys)
-    func `who has an identity of the same name gets nothing of another one`(_ key: RenewalKey) throws {
+    func `an identity of the same name gets nothing of another one`(_ key: RenewalKey) throws {
         let bench = try ItemBench()
         bench.groups = ["one", "two"]
         let theirs = try TestPair("theirs")
@@ -97,7 +97,7 @@ import Testing
         #expect(preferred?.certificate.certificate == theirs.certificate)
     }
 
-    @Test func `what a new key is protected by is what the one before was`() throws {
+    @Test func `a new key has the protection of the previous one`() throws {
         let bench = try ItemBench()
         bench.groups = ["web"]
         let made = SecAccessControlCreateWithFlags(

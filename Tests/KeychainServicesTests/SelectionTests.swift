@@ -51,7 +51,7 @@ import Testing
         #expect(!AccessGroups(["*"]).allowsWriting("com.apple.token"))
     }
 
-    @Test func `A list allows its members, and a star everything`() {
+    @Test func `A list allows its members, and a star allows everything`() {
         #expect(AccessGroups(["a"]).allowsWriting("a"))
         #expect(!AccessGroups(["a"]).allowsReading("b"))
         #expect(!AccessGroups(["a"]).allowsReading(""))

@@ -10,12 +10,12 @@ import Testing
         #expect(StatusDescription(row.number)?.name == row.name)
     }
 
-    @Test func `The table of words has exactly the codes of the reference`() {
+    @Test func `The table of messages has exactly the codes of the reference`() {
         #expect(Set(StatusDescription.all.map(\.status)) == Set((Self.codes + Self.others).map(\.number)))
         #expect(StatusDescription.all.count == Self.codes.count + Self.others.count)
     }
 
-    @Test func `Every code has words of its own`() {
+    @Test func `Every code has its own message`() {
         #expect(Set(StatusDescription.all.map(\.message)).count == StatusDescription.all.count)
     }
 
@@ -23,7 +23,7 @@ import Testing
         #expect(row.status == row.number)
     }
 
-    @Test func `A code that is not known gives its number`() {
+    @Test func `The message of an unknown code contains its number`() {
         #expect(SecCopyErrorMessageString(-12345, nil) as String? == "OSStatus -12345")
         #expect(StatusDescription(-12345) == nil)
     }

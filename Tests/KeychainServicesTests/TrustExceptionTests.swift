@@ -36,7 +36,7 @@ import Testing
         return error.map { OSStatus(truncatingIfNeeded: $0.code) }
     }
 
-    @Test func `an expiry is excused of its certificate, where it has no moment in common with its issuer`() throws {
+    @Test func `an exception for an expired certificate applies even if its issuer expired before it began`() throws {
         let keys = try (0..<3).map { _ in try PrivateKey.generate(.ec(.p256)) }
         let root = try certificate("root", keys[0], by: nil, -10...900)
         let middle = try certificate("middle", keys[1], by: (root, keys[0]), -10...500)
@@ -93,7 +93,7 @@ import Testing
     ]
 
     @Test(arguments: earlier)
-    func `an exception of an earlier version covers what had the same code`(row: EarlierRow) throws {
+    func `an exception of an earlier version covers failures with the same code`(row: EarlierRow) throws {
         let chain = try row.names.map { try Authority.certificate($0) }
         let trust = try trust(chain, anchors: [Authority.certificate("root")], try #require(row.policy()))
         #expect(failure(trust) == row.status)
@@ -113,7 +113,7 @@ import Testing
         #expect(!excuses([row.former]) && excuses([row.former, errSecCertificateExpired]))
     }
 
-    @Test func `bytes that end in the middle of a failure are no exception`() throws {
+    @Test func `bytes that end within a failure are not an exception`() throws {
         let trust = try trust([Authority.certificate("leaf")], anchors: [], SecPolicyCreateBasicX509())
         SecTrustSetVerifyDate(trust, (Date() + 1000 * Self.day) as CFDate)
         let exceptions = try #require(SecTrustCopyExceptions(trust) as Data?)

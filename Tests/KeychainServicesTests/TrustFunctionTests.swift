@@ -29,11 +29,11 @@ import Testing
         #expect(kSecRevocationUseAnyAvailableMethod == 3 && SEC_KEY_IMPORT_EXPORT_PARAMS_VERSION == 0)
     }
 
-    @Test func `A policy about revocation that says nothing is none`() {
+    @Test func `A revocation policy without flags is refused`() {
         #expect(SecPolicyCreateRevocation(0) == nil && SecPolicyCreateRevocation(kSecRevocationPreferCRL) != nil)
     }
 
-    @Test func `An answer about revocation that is required cannot be had`() throws {
+    @Test func `A required answer about revocation is not available`() throws {
         let any = try #require(SecPolicyCreateRevocation(kSecRevocationUseAnyAvailableMethod))
         let required = try #require(
             SecPolicyCreateRevocation(kSecRevocationUseAnyAvailableMethod | kSecRevocationRequirePositiveResponse))
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: [("root", true), ("own", false)])
-    func `An evaluation on a queue says there what it found`(row: (anchor: String, isTrusted: Bool)) throws {
+    func `An evaluation on a queue reports its result there`(row: (anchor: String, isTrusted: Bool)) throws {
         let trust = try trust([SecPolicyCreateBasicX509()], anchor: row.anchor)
         let found = Lock<[String]>([])
         let group = DispatchGroup()
@@ -77,7 +77,7 @@ import Testing
         #expect(found.withLock { $0 } == Array(repeating: "true \(row.isTrusted)", count: 3))
     }
 
-    @Test func `An evaluation tells in words what is wrong with which certificate`() throws {
+    @Test func `An evaluation describes what is wrong with which certificate`() throws {
         let good = try #require(SecTrustCopyProperties(trust([SecPolicyCreateBasicX509()])) as? [[String: String]])
         #expect(good.map { $0["title"] } == ["web.example", "CN=Intermediate".replacingOccurrences(of: "CN=", with: ""), "Root"])
         #expect(good.allSatisfy { $0["error"] == nil })
@@ -116,7 +116,7 @@ import Testing
         #expect(anchor == nil)
     }
 
-    @Test func `A certificate of the chain that nobody gave lives as long as the answer`() throws {
+    @Test func `A certificate of the chain that the caller did not supply lives as long as the answer`() throws {
         let bench = try ItemBench()
         bench.expect(0, bench.add(["v_Ref": try Authority.certificate("intermediate")]))
         var made: SecTrust?
@@ -129,7 +129,7 @@ import Testing
         #expect(found == nil)
     }
 
-    @Test func `Answers of an OCSP service and timestamps are taken, and nothing else in their place`() throws {
+    @Test func `Only answers of an OCSP service and timestamps are accepted`() throws {
         let trust = try trust([SecPolicyCreateBasicX509()])
         for (object, status) in [
             (nil, 0), (NSData(), 0), ([Data(), Data([1])] as NSArray, 0), (NSArray(), 0), ("x" as NSString, -50), (["x"] as NSArray, -50),
@@ -140,7 +140,7 @@ import Testing
         #expect(SecTrustSetSignedCertificateTimestamps(trust, nil) == 0)
     }
 
-    @Test func `The older names of a certificate's parts give the same`() throws {
+    @Test func `The older names of a certificate's parts give the same values`() throws {
         let certificate = try Authority.certificate("leaf")
         let serial = SecCertificateCopySerialNumberData(certificate, nil)
         #expect(SecCertificateCopySerialNumber(certificate, nil) == serial && SecCertificateCopySerialNumber(certificate) == serial)

@@ -23,7 +23,7 @@ import Testing
         return trust
     }
 
-    @Test func `anchors that are set afterwards stand alone again`() throws {
+    @Test func `anchors that are set afterwards are used alone again`() throws {
         var system: CFArray?
         #expect(unsafe SecTrustCopyAnchorCertificates(&system) == errSecSuccess)
         let now = Date()
@@ -48,7 +48,7 @@ import Testing
         (-Double.infinity, errSecCertificateNotValidYet), (-1e300, errSecCertificateNotValidYet),
         (-1e15, errSecCertificateNotValidYet), (Double.nan, errSecCertificateNotValidYet),
     ])
-    func `a moment beyond all calendars is one at which nothing is valid`(row: (seconds: Double, status: OSStatus)) throws {
+    func `at a date beyond all calendars no certificate is valid`(row: (seconds: Double, status: OSStatus)) throws {
         let trust = try trust(["leaf", "intermediate"], anchors: ["root"])
         SecTrustSetVerifyDate(trust, NSDate(timeIntervalSinceReferenceDate: row.seconds))
         var error: CFError?
@@ -59,7 +59,7 @@ import Testing
         #expect(unsafe SecTrustEvaluate(trust, &result) == errSecSuccess && result == .recoverableTrustFailure)
     }
 
-    @Test func `numbers that are none are no sizes`() throws {
+    @Test func `a value that is not a number is not a size`() throws {
         for number in [Double.nan, .infinity, -.infinity, 1e300, -1, 2048.5] as [Double] {
             let size = NSNumber(value: number)
             var error: Unmanaged<CFError>?
@@ -88,7 +88,7 @@ import Testing
         #expect(error == nil)
     }
 
-    @Test func `what is trusted through the keychain's certificates is found as trusted`() throws {
+    @Test func `a certificate trusted through the keychain's certificates is found as trusted`() throws {
         let bench = try ItemBench()
         let trusted: [String: Any] = ["class": "cert", "labl": "web.example", "m_TrustedOnly": true]
         bench.expect(0, bench.add(["v_Ref": try Authority.certificate("leaf")]))
@@ -98,7 +98,7 @@ import Testing
         bench.expect(0, bench.copy(trusted))
     }
 
-    @Test func `an evaluation on a queue has the keychain and groups of the block that asked for it`() throws {
+    @Test func `an evaluation on a queue has the keychain and groups of the calling block`() throws {
         let bench = try ItemBench()
         bench.groups = ["one"]
         bench.expect(0, bench.add(["v_Ref": try Authority.certificate("intermediate")]))
@@ -121,7 +121,7 @@ import Testing
         #expect(found.withLock { $0 } == [true, true, true, true])
     }
 
-    @Test func `a certificate that libcrypto cannot read is not trusted, and hides nobody who is`() throws {
+    @Test func `a certificate that libcrypto cannot read is not trusted, and hides no trusted one`() throws {
         let bench = try ItemBench()
         try bench.keychain.trust(Authority.certificate("root").certificate)
         var der = [UInt8](try TestPair("broken").certificate.der)

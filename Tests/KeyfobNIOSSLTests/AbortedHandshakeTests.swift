@@ -12,16 +12,16 @@ import Testing
 
 /// Connections and servers that end while the token signs for them.
 ///
-/// In these tests a promise that nobody keeps ends the process: swift-nio looks for them in debug builds.
+/// A promise that is never fulfilled ends the process in these tests, because swift-nio checks for it in debug builds.
 @Suite(.timeLimit(.minutes(30)))
 struct AbortedHandshakeTests {
-    /// Until as many signatures wait in the token.
+    /// Waits until this number of signatures is held in the token.
     private func waitForSignatures(_ count: Int, _ module: FaultyModule) async throws {
         for _ in 0..<24000 where try module.heldSignatures < count { try await Task.sleep(for: .milliseconds(10)) }
         #expect(try module.heldSignatures >= count)
     }
 
-    /// What a client says first.
+    /// The first message of a client.
     private func clientHello(_ home: TLSHome) throws -> ByteBuffer {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.trustRoots = .file(home.file("root.pem"))
@@ -54,7 +54,7 @@ struct AbortedHandshakeTests {
         }
         try await waitForSignatures(2, module)
         try await server.shutDown()
-        // Later nobody can answer any more: what is left on an event loop that has ended is a promise not kept.
+        // After shutdown no promise can be fulfilled: one that is left on an event loop that has ended is a leak.
         #expect(isAnswered.withLock { $0 })
         #expect(try await handshake != 0)
         try module.say("")
@@ -63,7 +63,7 @@ struct AbortedHandshakeTests {
         #expect(try other.curl(home).body == "ok")
     }
 
-    @Test func `a handshake whose connection is closed waits for the token no longer`() async throws {
+    @Test func `a handshake whose connection is closed stops waiting for the token`() async throws {
         let (home, module) = try TLSHome.faulty()
         try home.add("web")
         let key = try await TLSIdentity.load(.identity(label: "web"), in: home.keychain).key
@@ -74,7 +74,7 @@ struct AbortedHandshakeTests {
         let port = try #require(server.localAddress?.port)
         var signatures: [EventLoopFuture<ByteBuffer>] = []
         var channels: [any Channel] = []
-        // More than there are threads: some have not even begun.
+        // More than there are threads, so some signatures have not started.
         for _ in 0..<12 {
             let channel = try await ClientBootstrap(group: group).connect(host: "127.0.0.1", port: port).get()
             channels.append(channel)
@@ -91,15 +91,15 @@ struct AbortedHandshakeTests {
         try await server.close()
     }
 
-    @Test func `a thousand connections that end in the middle of the handshake leave nothing behind`() async throws {
-        // A signature that is held for longer than this is a failure.
+    @Test func `a thousand connections that end during the handshake leave nothing behind`() async throws {
+        // A signature that is held for longer than this counts as a failure.
         let (home, module) = try TLSHome.faulty(timeout: .seconds(240))
         try home.add("web")
         let identity = try await RotatingTLSIdentity(.identity(label: "web"), in: home.keychain)
         let events = identity.events()
         let server = try await TLSServer(identity.serverConfiguration())
         let running = try await Connection(server, home)
-        // It is connected before it has shaken hands.
+        // The client is connected, but the handshake is not complete.
         #expect(try await running.echo("before") == "before")
         let hello = try clientHello(home)
         for round in 0..<20 {
@@ -115,14 +115,14 @@ struct AbortedHandshakeTests {
             }
             if isHeld { try await waitForSignatures(1, module) }
             for (index, channel) in channels.enumerated() {
-                // Half of them with a reset.
+                // Half of them end with a reset.
                 if index % 2 == 0, let channel = channel as? any SocketOptionProvider {
                     try await channel.setSoLinger(linger(l_onoff: 1, l_linger: 0)).get()
                 }
                 try await channel.close()
             }
             if isHeld { try module.say("") }
-            // The server has seen all of them, and their end.
+            // The server has seen all connections and their end.
             for _ in 0..<12000 where server.counters.withLock({ $0.accepted - before < 50 || $0.open > 1 }) {
                 try await Task.sleep(for: .milliseconds(10))
             }
@@ -131,10 +131,10 @@ struct AbortedHandshakeTests {
         #expect(try await running.echo("still here") == "still here")
         #expect(try server.curl(home).body == "ok")
         try await running.close()
-        // Nobody was told of what was no trouble of the token's.
+        // No event was reported, because the token had no failure.
         try home.renew("web", file: "web2")
         await identity.refresh()
-        // A look in the middle of the renewal may refuse what it sees.
+        // A check during the renewal may refuse an incomplete version.
         let event = await events.first { $0.kind != .refused }
         #expect(event?.kind == .renewed, "\(event as Any)")
     }

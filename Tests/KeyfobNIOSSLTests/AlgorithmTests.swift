@@ -8,7 +8,7 @@ import PKCS11
 import TestSupport
 import Testing
 
-/// Keys that may do less than their token lists.
+/// Keys that allow fewer algorithms than their token lists.
 struct AlgorithmTests {
     /// An RSA identity whose key has `CKA_ALLOWED_MECHANISMS`, which SoftHSM enforces.
     private func restricted(_ home: TLSHome, to mechanisms: [MechanismType], bits: Int = 2048) throws {
@@ -38,7 +38,7 @@ struct AlgorithmTests {
     }
 
     @Test(arguments: [2048, 3072])
-    func `where the token has raw RSA only, the padding of PSS is made here`(bits: Int) async throws {
+    func `if the token has raw RSA only, the padding of PSS is made in the process`(bits: Int) async throws {
         let home = try TLSHome()
         try restricted(home, to: [.rsaPKCS, .rsaX509], bits: bits)
         let identity = try await TLSIdentity.load(.identity(label: "web"), in: home.keychain)
@@ -50,7 +50,7 @@ struct AlgorithmTests {
         }
     }
 
-    @Test func `a key with RSA PKCS#1 only serves TLS 1_2, and says so where 1_3 is a must`() async throws {
+    @Test func `a key with RSA PKCS#1 only serves TLS 1_2, and reports that where 1_3 is required`() async throws {
         let home = try TLSHome()
         try restricted(home, to: [.rsaPKCS])
         let identity = try await TLSIdentity.load(.identity(label: "web"), in: home.keychain)
@@ -59,7 +59,7 @@ struct AlgorithmTests {
         let server = try await TLSServer(identity.serverConfiguration())
         #expect(try server.sClient(home, ["-tls1_2"]).stdout.contains("Peer signature type: RSA\n"))
         #expect(try server.sClient(home, ["-tls1_3"]).status != 0)
-        // A client that has both gets what works.
+        // A client that supports both gets the version that works.
         #expect(try server.curl(home).body == "ok")
         var requirements = TLSRequirements.server
         requirements.requiresTLS13 = true

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 struct BadIdentityTests {
-    /// What is wrong with an identity, and what it is called.
+    /// Unusable identities and their errors.
     struct Row: Sendable, CustomTestStringConvertible {
         let name: String
         let code: KeychainError.Code
@@ -42,7 +42,7 @@ struct BadIdentityTests {
         #expect(found == row.code)
     }
 
-    @Test func `what was refused serves where it is said to be wanted`() async throws {
+    @Test func `a refused identity serves if the caller allows its defect`() async throws {
         let home = try TLSHome()
         try home.add("web", chain: false)
         var requirements = TLSRequirements.server
@@ -53,7 +53,7 @@ struct BadIdentityTests {
             .identity(label: "web"), in: home.keychain, requirements: requirements)
         #expect(identity.chain.count == 1)
         let server = try await TLSServer(identity.serverConfiguration())
-        // The client has no intermediate, but the server is there.
+        // The client has no intermediate, but the server responds.
         #expect(try server.curl(home).status == 60)
         #expect(try server.curl(home, ["--insecure"]).body == "ok")
     }
@@ -66,7 +66,7 @@ struct BadIdentityTests {
         #expect(identity.chain.map(\.subject.commonName) == ["localhost", "Test Intermediate"])
     }
 
-    @Test func `no identity, and two of them`() async throws {
+    @Test func `a query without an identity and one with two identities are errors`() async throws {
         let home = try TLSHome()
         let query = Query<Identity>.identities.host("localhost")
         #expect(await code { _ = try await TLSIdentity.load(query, in: home.keychain) } == .itemNotFound)
@@ -84,14 +84,14 @@ struct BadIdentityTests {
         #expect(again.certificate == second.certificate)
     }
 
-    @Test func `of two versions the newer one that is valid is taken`() async throws {
+    @Test func `the newer one of two valid versions is used`() async throws {
         let home = try TLSHome()
         let old = try home.add("web")
         let new = try home.renew("web", file: "web2")
         #expect(try await home.keychain.find(.identity(label: "web")).count == 2)
         let identity = try await TLSIdentity.load(.identity(label: "web"), in: home.keychain)
         #expect(identity.certificate.der == new.der && identity.certificate.der != old.der)
-        // At a time when only the old one had begun.
+        // At a time when only the old one was valid.
         var requirements = TLSRequirements.server
         let then = try old.certificate().notBefore
         requirements.date = { then }
@@ -100,7 +100,7 @@ struct BadIdentityTests {
         #expect(before.certificate.der == old.der)
     }
 
-    @Test func `the version that bears the name is taken, also where it is the older one`() async throws {
+    @Test func `the version that has the name is used, even if it is the older one`() async throws {
         let home = try TLSHome()
         let old = try home.add("web")
         try home.renew("web@2026-12-31", file: "web2")
@@ -108,7 +108,7 @@ struct BadIdentityTests {
         #expect(identity.certificate.der == old.der)
     }
 
-    @Test func `a name with an at sign is no version of what stands before it`() async throws {
+    @Test func `a name with an at sign is not a version of the name before the sign`() async throws {
         let home = try TLSHome()
         try home.add("web")
         try home.issue("other", subject: "/CN=localhost/O=Other")
@@ -117,9 +117,9 @@ struct BadIdentityTests {
         #expect(await code { _ = try await TLSIdentity.load(query, in: home.keychain) } == .ambiguous)
     }
 
-    @Test func `an identity below an issuer that has expired is refused, and told which it is`() async throws {
+    @Test func `an identity below an expired issuer is refused, and the error names the issuer`() async throws {
         let home = try TLSHome()
-        // The issuer ends before the leaf does.
+        // The issuer expires before the leaf.
         try home.shell(
             """
             openssl req -new -key inter.key -subj "/CN=Test Intermediate" |
@@ -141,9 +141,9 @@ struct BadIdentityTests {
         #expect(identity.chain.count == 2)
     }
 
-    @Test func `a cross-signed end that has expired is not sent, and keeps nobody from serving`() async throws {
+    @Test func `an expired cross-signed certificate is not sent, and does not prevent serving`() async throws {
         let home = try TLSHome()
-        // As of an authority that began below an older one: root.pem is signed by another now, and for a short time.
+        // An authority that began below an older one: another authority has now signed root.pem, for a short time.
         try home.shell(
             """
             openssl ecparam -name prime256v1 -genkey -noout -out older.key
@@ -163,13 +163,13 @@ struct BadIdentityTests {
     }
 
     @Test(arguments: [(KeyKind.p256, KeyKind.p256), (.rsa, .p256), (.p384, .p256)])
-    func `a certificate beside another's key, of its kind or another, is a mismatch`(
+    func `a certificate beside another key, of any kind, is a mismatch`(
         certificate: KeyKind, key: KeyKind
     ) async throws {
         let home = try TLSHome()
         try home.issue("web", certificate)
         try home.issue("stranger", key)
-        // By the id alone, as a tool leaves it that writes a private key without its public half.
+        // Related by the id alone, as a tool leaves it that writes a private key without its public half.
         let id = try home.id(of: "web")
         try home.shell("openssl x509 -in web.pem -outform DER -out web.der; openssl pkey -in stranger.key -outform DER -out s.der")
         try home.tool(["--write-object", home.file("web.der"), "--type", "cert", "--label", "web", "--id", id])

@@ -3,7 +3,7 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 
-/// A connection that stays.
+/// A connection that stays open.
 final class Connection: Sendable {
     private let channel: any Channel
     private let stream: AsyncStream<String>

@@ -6,11 +6,11 @@ import Testing
 
 @testable import KeyfobNIOSSL
 
-/// A signing thread looks for work once more after it has said that it sleeps. What was added in between had seen a
-/// thread that is awake, and relies on it.
+/// A signing thread checks for work once more after it has announced that it sleeps. Work added in between was added
+/// for a thread that seemed awake, and depends on that check.
 @Suite(.timeLimit(.minutes(30)))
 struct FallingAsleepTests {
-    /// Holds a thread wherever it is at that moment: a few nanoseconds become long enough to be met.
+    /// Stops a thread at any instruction, so that a window of a few nanoseconds becomes long enough to be hit.
     private enum Hold {
         static let begun = Atomic(0)
 
@@ -19,7 +19,7 @@ struct FallingAsleepTests {
             var action = sigaction()
             unsafe action.__sigaction_handler.sa_handler = { _ in
                 Hold.begun.add(1, ordering: .sequentiallyConsistent)
-                // nanosleep(2) is safe here, and all that is done.
+                // The handler calls only nanosleep(2), which is safe here.
                 var time = timespec(tv_sec: 0, tv_nsec: 60_000)
                 unsafe nanosleep(&time, nil)
             }
@@ -27,7 +27,8 @@ struct FallingAsleepTests {
             unsafe sigaction(SIGUSR2, &action, nil)
         }
 
-        /// Lets the calling thread be held: threads of dispatch block all signals, and what they start inherits that.
+        /// Lets the calling thread be stopped. Threads of dispatch block all signals, and the threads that they start
+        /// inherit that.
         static func accept() {
             var set = sigset_t()
             unsafe sigemptyset(&set)
@@ -53,12 +54,12 @@ struct FallingAsleepTests {
             }
         }
 
-        /// Spins until `count` things are done, at most for two minutes.
+        /// Spins until `count` items are done, for two minutes at most.
         func wait(for count: Int) -> Bool {
             let end = Date().addingTimeInterval(120)
             while done.load(ordering: .relaxed) < count {
                 for _ in 0..<1000 where done.load(ordering: .relaxed) < count {}
-                // On a machine that is busy the thread may have no core.
+                // On a busy machine the thread may have no core.
                 if done.load(ordering: .relaxed) < count { sched_yield() }
                 if Date() > end { return false }
             }
@@ -72,9 +73,9 @@ struct FallingAsleepTests {
             }
         }
 
-        /// Adds a thing, stops its thread a moment after it is done, and adds another while the thread is held.
+        /// Adds an item, stops the thread a moment after it is done, and adds another while the thread is stopped.
         ///
-        /// - Parameter seconds: For how long; a hundred times in any case.
+        /// - Parameter seconds: The duration, but a hundred times in any case.
         func run(seconds: TimeInterval) {
             let end = Date().addingTimeInterval(seconds)
             var round = 0
@@ -84,7 +85,7 @@ struct FallingAsleepTests {
                 let before = done.load(ordering: .relaxed)
                 add()
                 guard wait(for: before + 1) else { return isLost.store(true, ordering: .relaxed) }
-                // From the end of the work to deep in sleep, in small steps.
+                // From the end of the work to deep sleep, in small steps.
                 for _ in 0..<(round * 7) % 600 { _ = done.load(ordering: .relaxed) }
                 let holds = Hold.begun.load(ordering: .relaxed)
                 pthread_kill(pthread_t(worker.load(ordering: .relaxed)), SIGUSR2)
@@ -96,7 +97,7 @@ struct FallingAsleepTests {
     }
 
     @Test(arguments: [1, 4])
-    func `what is added while a thread falls asleep is done`(width: Int) async throws {
+    func `an item added while a thread falls asleep is done`(width: Int) async throws {
         Hold.install()
         let bench = Bench(width: width)
         Thread { bench.run(seconds: 3) }.start()

@@ -11,14 +11,14 @@ import TestSupport
 import Testing
 
 struct HandshakeTests {
-    /// What OpenSSL calls the signature of the server's key, by protocol.
+    /// OpenSSL's name for the signature of the server's key, by protocol.
     static let signatures: [KeyKind: (tls12: String, tls13: String)] = [
         .rsa: ("RSA-PSS", "RSA-PSS"), .p256: ("ECDSA", "ECDSA"), .p384: ("ECDSA", "ECDSA"), .p521: ("ECDSA", "ECDSA"),
         .ed25519: ("ed25519", "ed25519"),
     ]
 
     @Test(arguments: KeyKind.allCases)
-    func `a server with a key on the token shakes hands over TLS 1.2 and 1.3`(kind: KeyKind) async throws {
+    func `a server with a key on the token completes handshakes over TLS 1.2 and 1.3`(kind: KeyKind) async throws {
         let home = try TLSHome()
         try home.add("web", kind)
         let server = try await TLSServer(.server(.identities.host("localhost"), in: home.keychain))
@@ -27,7 +27,7 @@ struct HandshakeTests {
             #expect(result.status == 0, "\(option): \(result.stderr)")
             #expect(result.stdout.contains("Verification: OK"))
             #expect(result.stdout.contains("Peer signature type: \(name ?? "?")"), "\(option): \(result.stdout)")
-            // The root is the client's own; the intermediate comes from the server.
+            // The client has the root, and the server sends the intermediate.
             #expect(result.stdout.contains("1 s:CN = Test Intermediate"))
         }
         #expect(try server.curl(home).body == "ok")
@@ -37,7 +37,7 @@ struct HandshakeTests {
         ("rsa_pkcs1_sha256", "-tls1_2"), ("rsa_pkcs1_sha512", "-tls1_2"), ("rsa_pss_rsae_sha384", "-tls1_3"),
         ("rsa_pss_rsae_sha512", "-tls1_3"),
     ])
-    func `an RSA key signs with whatever the client asks for`(algorithm: String, version: String) async throws {
+    func `an RSA key signs with each algorithm in a request`(algorithm: String, version: String) async throws {
         let home = try TLSHome()
         try home.add("web", .rsa)
         let server = try await TLSServer(.server(.identity(label: "web"), in: home.keychain))
@@ -52,7 +52,7 @@ struct HandshakeTests {
         (.p256, "ECDSA+SHA384", "-tls1_3", false), (.p256, "ECDSA+SHA1:RSA+SHA1", "-tls1_2", false),
         (.ed25519, "ed25519", "-tls1_2", true), (.ed25519, "ECDSA+SHA256", "-tls1_3", false),
     ])
-    func `an EC key signs with whatever the client asks for, and serves on after one that asks for what it cannot`(
+    func `an EC key signs with requested algorithms, and an impossible request stops no other handshake`(
         kind: KeyKind, algorithms: String, version: String, isPossible: Bool
     ) async throws {
         let home = try TLSHome()
@@ -74,7 +74,7 @@ struct HandshakeTests {
     }
 
     @Test(arguments: KeyKind.allCases)
-    func `a server asks for certificates of clients, and takes them with keys of its own kind`(kind: KeyKind) async throws {
+    func `a server requests client certificates, and accepts all its own kinds of keys`(kind: KeyKind) async throws {
         let home = try TLSHome()
         try home.add("web", kind)
         try home.issue("alice", kind, "client", subject: "/CN=alice")
@@ -89,7 +89,7 @@ struct HandshakeTests {
             #expect(try server.curl(home, own + limit).body == "ok", "TLS \(version)")
             #expect(try server.curl(home, limit).status != 0, "TLS \(version) without a certificate")
         }
-        // And a client with a key on the token, whose own list of what it takes from a server is asked, too.
+        // Also a client with a key on the token, whose own list of accepted algorithms is checked too.
         try home.add("alice", kind, "client")
         for version in [TLSVersion.tlsv12, .tlsv13] {
             var configuration = try await TLSConfiguration.client(
@@ -97,13 +97,13 @@ struct HandshakeTests {
             (configuration.minimumTLSVersion, configuration.maximumTLSVersion) = (version, version)
             #expect(try await fetch(port: server.port, configuration).hasSuffix("ok"), "\(version)")
         }
-        // Trusted for clients is not trusted for servers.
+        // A certificate trusted for clients is not trusted for servers.
         let none = try await NIOSSLTrustRoots.trusted(by: home.keychain, for: .server)
         #expect(none == .certificates([]))
     }
 
     @Test(arguments: KeyKind.allCases, ["-tls1_2", "-tls1_3"])
-    func `a client with a key on the token is believed by openssl`(kind: KeyKind, version: String) async throws {
+    func `openssl accepts a client with a key on the token`(kind: KeyKind, version: String) async throws {
         let home = try TLSHome()
         try home.issue("server")
         try home.add("me", kind, "client")
@@ -118,7 +118,7 @@ struct HandshakeTests {
     }
 }
 
-/// `openssl s_server` that demands a certificate of the client.
+/// `openssl s_server` that requires a certificate of the client.
 final class OpenSSLServer {
     private let process = Process()
     let port: Int
@@ -148,20 +148,20 @@ final class OpenSSLServer {
         port = try #require(found, "openssl s_server: \(text)")
     }
 
-    /// Ends it at once. Foundation reaps it; waiting for that here would hold a thread of the cooperative pool.
+    /// Ends it at once. Foundation reaps it; waiting for that here would block a thread of the cooperative pool.
     func stop() { kill(process.processIdentifier, SIGKILL) }
 }
 
-/// Asks for a page with swift-nio-ssl's client.
+/// Requests a page with swift-nio-ssl's client.
 func fetch(port: Int, _ configuration: TLSConfiguration) async throws -> String {
     let context = try NIOSSLContext(configuration: configuration)
     return try await fetch(port: port, with: context)
 }
 
-/// The same with a context, of which a client has one for all of its connections.
+/// Requests a page with a context. A client has one context for all its connections.
 func fetch(port: Int, with context: NIOSSLContext) async throws -> String {
     let promise = MultiThreadedEventLoopGroup.singleton.next().makePromise(of: String.self)
-    // Against hanging alone: a server that says nothing for so long says nothing any more.
+    // Only a guard against hanging: a server that is silent for this long stays silent.
     let limit = promise.futureResult.eventLoop.scheduleTask(in: .minutes(4)) {
         promise.fail(ChannelError.connectTimeout(.minutes(4)))
     }
@@ -191,7 +191,7 @@ private final class Collector: ChannelInboundHandler {
     func channelInactive(context: ChannelHandlerContext) { promise.succeed(text) }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // OpenSSL's `-www` ends without a farewell; that is no failure of the handshake.
+        // OpenSSL's `-www` ends without a close_notify alert; the handshake succeeded all the same.
         if text.isEmpty { promise.fail(error) } else { promise.succeed(text) }
         context.close(promise: nil)
     }

@@ -8,7 +8,7 @@ import NIOSSL
 struct Load: Sendable {
     let port: Int
     let root: String
-    /// How many handshakes each connection has ended.
+    /// How many handshakes each connection has completed.
     private let ended = Lock<[Int: Int]>([:])
 
     init(port: Int, root: String) {
@@ -16,7 +16,7 @@ struct Load: Sendable {
         self.root = root
     }
 
-    /// Waits until no handshake is under way that is now.
+    /// Waits until all handshakes that are in progress now have ended.
     func letThoseUnderWayEnd() async throws {
         let before = ended.withLock { $0 }
         while ended.withLock({ ended in before.contains { ended[$0.key, default: 0] <= $0.value } }) {
@@ -24,7 +24,9 @@ struct Load: Sendable {
         }
     }
 
-    /// Runs until it is told to end. - Returns: How many handshakes there were, and how many of them failed.
+    /// Runs until it is told to end.
+    ///
+    /// - Returns: The number of handshakes, and of failed ones.
     func run(connections: Int, until isOver: @escaping @Sendable () -> Bool) async throws -> (handshakes: Int, failures: Int) {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.trustRoots = .file(root)
@@ -63,10 +65,11 @@ struct Load: Sendable {
             promise.fail(error)
             throw error
         }
-        // With TLS 1.3 the client is done before the server has looked at anything; the echo tells that it has too.
+        // With TLS 1.3 the client is done before the server has checked anything; the echo shows that the server is
+        // done too.
         try await channel.writeAndFlush(ByteBuffer(string: "x"))
         try await promise.futureResult.get()
-        // What is left to be said at the end of a connection is no part of the handshake.
+        // Messages at the end of a connection are not part of the handshake.
         channel.close(promise: nil)
     }
 

@@ -7,10 +7,10 @@ import OpenSSL
 import TestSupport
 import Testing
 
-/// What becomes of a server while somebody does something else with its keychain.
+/// A server whose keychain is changed by other programs.
 @Suite(.timeLimit(.minutes(30)))
 struct MeanwhileTests {
-    @Test func `a second identity that the query means too is refused, and the one in use stays`() async throws {
+    @Test func `a second identity that matches the query is refused, and the one in use stays`() async throws {
         let home = try TLSHome()
         let first = try home.add("web")
         let identity = try await RotatingTLSIdentity(
@@ -24,14 +24,14 @@ struct MeanwhileTests {
         #expect(event.error?.message.hasPrefix("the query matches 2 identities: ") == true)
         #expect(try server.curl(home).body == "ok")
         #expect(try server.sClient(home).stdout.contains("subject=CN = localhost"))
-        // Whichever of the two goes, the other one is meant.
+        // The query matches the other one, whichever is removed.
         try await home.keychain.delete(first)
         let renewed = try #require(await next(.renewed, in: events))
         #expect(renewed.identity.certificate.der == other.der)
         #expect(try server.sClient(home).stdout.contains("subject=CN = api"))
     }
 
-    @Test func `an identity that is removed is told, and one that takes its place is served`() async throws {
+    @Test func `an identity that is removed is reported, and one that takes its place is served`() async throws {
         let home = try TLSHome()
         let first = try home.add("web")
         let identity = try await RotatingTLSIdentity(
@@ -53,7 +53,7 @@ struct MeanwhileTests {
         #expect(try server.curl(home).body == "ok")
     }
 
-    @Test func `a keychain that is locked by its owner serves on, or says why not, and serves again`() async throws {
+    @Test func `a server whose keychain is locked goes on or reports why not, and serves again later`() async throws {
         let home = try TLSHome()
         try home.add("web")
         let identity = try await RotatingTLSIdentity(
@@ -62,7 +62,7 @@ struct MeanwhileTests {
         #expect(try server.curl(home).body == "ok")
         for _ in 0..<3 {
             try await home.keychain.lock()
-            // The PIN lies in a file: whoever may read it need not be asked.
+            // The PIN is in a file, so the keychain unlocks itself without a prompt.
             #expect(try server.curl(home).body == "ok")
             await identity.refresh()
             #expect(try server.curl(home).body == "ok")

@@ -4,8 +4,8 @@ import KeyfobNIOSSL
 import KeyfobPrimitives
 import Testing
 
-/// The next event of a kind. Where none comes for some minutes, `nil`, and an issue that tells what came instead: a test
-/// may fail, it may not hang.
+/// Returns the next event of a kind. If none comes for some minutes, returns `nil` and records an issue that lists the
+/// other events, so that the test fails instead of hanging.
 func next(
     _ kind: TLSIdentityEvent.Kind, in events: AsyncStream<TLSIdentityEvent>
 ) async -> TLSIdentityEvent? {
@@ -18,7 +18,7 @@ func next(
         return nil
     }
     let patience = Task {
-        // By looks, which a busy machine makes longer.
+        // Counted in checks, which take longer on a busy machine.
         for _ in 0..<24_000 {
             do { try await Task.sleep(for: .milliseconds(10)) } catch { return }
         }

@@ -12,7 +12,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(30)))
 struct RotationTests {
-    /// The serial number of the certificate that a server shows.
+    /// The serial number of the certificate that a server presents.
     private func served(_ server: TLSServer, _ home: TLSHome, _ options: [String] = []) throws -> Data {
         let result = try server.sClient(home, options)
         try #require(result.status == 0, "\(result.stderr)")
@@ -20,7 +20,7 @@ struct RotationTests {
     }
 
     @Test(arguments: [KeyKind.p256, .rsa, .ed25519])
-    func `a renewal, of whatever kind of key, is served without a restart`(kind: KeyKind) async throws {
+    func `a renewal with any kind of key is served without a restart`(kind: KeyKind) async throws {
         let home = try TLSHome()
         let old = try home.add("web")
         let identity = try await RotatingTLSIdentity(
@@ -36,18 +36,18 @@ struct RotationTests {
         #expect(event.identity.certificate.der == new.der)
         #expect(try served(server, home, ["-tls1_3"]) == new.der)
         #expect(try served(server, home, ["-tls1_2"]) == new.der)
-        // Who was there before stays.
+        // An existing connection stays open.
         #expect(try await running.echo("after") == "after")
         try await running.close()
 
-        // The old version is retired; nobody needs it any longer.
+        // The old version is retired; no handshake needs it any longer.
         try await home.keychain.delete(old)
         await identity.refresh()
         #expect(try served(server, home) == new.der)
         #expect(identity.current.certificate.der == new.der)
     }
 
-    @Test func `what is promised does not grow with the configurations`() async throws {
+    @Test func `the number of promised signatures does not grow with the configurations`() async throws {
         let home = try TLSHome()
         try home.add("web")
         let identity = try await RotatingTLSIdentity(.identity(label: "web"), in: home.keychain)
@@ -58,7 +58,7 @@ struct RotationTests {
         #expect(count > 0 && identity.promised.count == count)
     }
 
-    @Test func `what another process writes to the token is seen`() async throws {
+    @Test func `a change that another process makes on the token is detected`() async throws {
         let home = try TLSHome()
         try home.add("web")
         let identity = try await RotatingTLSIdentity(
@@ -79,7 +79,7 @@ struct RotationTests {
         #expect(try event.identity.certificate == home.certificate("web2"))
     }
 
-    @Test func `a renewal that cannot serve is refused, once, and the old one stays`() async throws {
+    @Test func `an unusable renewal is refused, once, and the old version stays`() async throws {
         let home = try TLSHome()
         let old = try home.add("web")
         let identity = try await RotatingTLSIdentity(
@@ -91,7 +91,7 @@ struct RotationTests {
         #expect(event.error?.code == .certificateUsageMismatch)
         #expect(event.identity.certificate.der == old.der)
         #expect(try served(server, home) == old.der)
-        // Looked at again, and not told again: the next event is the renewal that mends it.
+        // It is checked again but not reported again: the next event is the renewal that repairs it.
         await identity.refresh()
         await identity.refresh()
         try await home.keychain.delete(wrong)
@@ -101,15 +101,15 @@ struct RotationTests {
         #expect(try served(server, home) == new.der)
     }
 
-    @Test func `a renewal that cannot be asked for at once is in use at the next interval`() async throws {
+    @Test func `a renewal that cannot be read at once is in use at the next interval`() async throws {
         let home = try TLSHome()
         let old = try home.add("web")
-        // None is over while the test runs: it looks as at the end of one.
+        // No interval ends during the test: it checks as at the end of one.
         let identity = try await RotatingTLSIdentity(
             .identity(label: "web"), in: home.keychain, interval: .seconds(3600))
         let events = identity.events()
         let new = try home.renew("web", file: "web2")
-        // Locked, and nobody can open it for a moment.
+        // Locked, and for a moment it cannot be opened.
         let source = try #require(home.keychain.configuration.pinSource)
         let file = String(source.dropFirst(5))
         try await home.keychain.lock()
@@ -123,7 +123,7 @@ struct RotationTests {
         #expect(identity.current.certificate.der == new.der)
     }
 
-    @Test func `a renewal that was refused is not looked at again before something changes`() async throws {
+    @Test func `a refused renewal is not checked again before something changes`() async throws {
         let home = try TLSHome()
         try home.add("web")
         var requirements = TLSRequirements.server
@@ -143,7 +143,7 @@ struct RotationTests {
         #expect(looks.withLock { $0 } == after)
     }
 
-    @Test func `that a certificate is not valid yet is told once, whatever the time is`() async throws {
+    @Test func `that a certificate is not valid yet is reported once, at any time`() async throws {
         let home = try TLSHome()
         try home.add("web")
         var requirements = TLSRequirements.server
@@ -152,12 +152,12 @@ struct RotationTests {
         let identity = try await RotatingTLSIdentity(
             .identity(label: "web"), in: home.keychain, requirements: requirements, interval: .seconds(3600))
         let events = identity.events()
-        // Each time another one, which the error's words tell.
+        // A different certificate each time, so the text of the error differs.
         for step in 1...3 {
             clock.withLock { $0 = Date().addingTimeInterval(TimeInterval(-86400 * 30 - step * 5)) }
             #expect(await !identity.refresh())
         }
-        // Late enough for one that begins in a moment.
+        // Late enough for a certificate that becomes valid in a moment.
         clock.withLock { $0 = Date().addingTimeInterval(3600) }
         #expect(await !identity.refresh())
         let new = try home.renew("web", file: "web2")
@@ -171,7 +171,7 @@ struct RotationTests {
         #expect(identity.current.certificate.der == new.der)
     }
 
-    @Test func `signing fails while the key is away, and the server stays up`() async throws {
+    @Test func `signing fails while the key is missing, and the server stays up`() async throws {
         let home = try TLSHome()
         let first = try home.add("web")
         let identity = try await RotatingTLSIdentity(
@@ -179,28 +179,28 @@ struct RotationTests {
         let events = identity.events()
         let server = try await TLSServer(identity.serverConfiguration())
         #expect(try server.curl(home).body == "ok")
-        // The key goes behind everybody's back.
+        // Another program removes the key.
         try home.tool(["--delete-object", "--type", "privkey", "--label", "web"])
         #expect(try server.curl(home).status != 0)
         let event = try #require(await next(.signingFailed, in: events))
         #expect(event.error?.code == .itemNotFound)
         #expect(event.identity.certificate.der == first.der)
         #expect(try server.curl(home).status != 0)
-        // A new identity under the name, and the same server serves again.
+        // A new identity has the name, and the same server serves again.
         try await home.keychain.delete(.certificate(label: "web"))
         try home.add("web", file: "again")
         #expect(await next(.renewed, in: events) != nil)
         #expect(try server.curl(home).body == "ok")
     }
 
-    @Test func `no handshake fails while identities come and go`() async throws {
+    @Test func `no handshake fails while identities are added and removed`() async throws {
         let home = try TLSHome()
         var old = try home.add("web")
         let identity = try await RotatingTLSIdentity(
             .identity(label: "web"), in: home.keychain, interval: .milliseconds(50))
         let server = try await TLSServer(identity.serverConfiguration())
         let load = Load(port: server.port, root: home.file("root.pem"))
-        // As many as three renewals leave time for, or as the environment asks for.
+        // As many as fit into the time of three renewals, or as the environment asks for.
         let minimum = Int(ProcessInfo.processInfo.environment["KEYFOB_TEST_HANDSHAKES"] ?? "1") ?? 1
         let isOver = Lock(false)
         let running = Task { try await load.run(connections: 8, until: { isOver.withLock { $0 } }) }
@@ -209,7 +209,7 @@ struct RotationTests {
             let events = identity.events()
             let new = try home.renew("web", index % 2 == 1 ? .rsa : .p256, file: "web\(index + 2)")
             _ = await next(.renewed, in: events)
-            // Those that began with the old key need it to the end.
+            // Handshakes that began with the old key need it to the end.
             try await load.letThoseUnderWayEnd()
             try await home.keychain.delete(old)
             old = new
@@ -224,7 +224,7 @@ struct RotationTests {
     @Test func `no handshake fails while other identities are imported under the name`() async throws {
         let home = try TLSHome()
         try home.add("web")
-        // So seldom that most handshakes after an import still begin with the key of before.
+        // So rarely that most handshakes after an import still begin with the previous key.
         let identity = try await RotatingTLSIdentity(
             .identity(label: "web"), in: home.keychain, interval: .milliseconds(700))
         let server = try await TLSServer(identity.serverConfiguration())
@@ -240,7 +240,7 @@ struct RotationTests {
         let (handshakes, failures) = try await running.value
         #expect(failures == 0 && handshakes > 0)
         #expect(server.counters.withLock { $0.failures } == 0)
-        // One bears the name; the others are there until somebody retires them.
+        // One has the name; the others remain until they are retired.
         #expect(try await home.keychain.find(.identity(label: "web")).count == 1)
         let versions = try await home.keychain.versions(of: "web")
         #expect(versions.count == 4 && versions.first?.der == identity.current.certificate.der)
@@ -256,7 +256,7 @@ struct RotationTests {
     }
 
     @Test(arguments: [KeyKind.p256, .rsa, .ed25519])
-    func `a client's certificate is renewed too, whatever the kind of key`(kind: KeyKind) async throws {
+    func `a client's certificate is renewed too, with any kind of key`(kind: KeyKind) async throws {
         let home = try TLSHome()
         try home.issue("server")
         let old = try home.add("me", .p256, "client")
@@ -267,7 +267,7 @@ struct RotationTests {
         defer { for server in servers { server.stop() } }
         for version in ["-tls1_2", "-tls1_3"] { servers.append(try OpenSSLServer(home, [version])) }
         let ports = servers.map(\.port)
-        // Made once, before the renewal: as of a client that runs.
+        // Created once, before the renewal, as in a running client.
         let context = try NIOSSLContext(
             configuration: identity.clientConfiguration(trustRoots: .file(home.file("root.pem"))))
         for port in ports { #expect(try await shown(on: port, to: context) == old.der) }
@@ -277,7 +277,7 @@ struct RotationTests {
         #expect(event.identity.certificate.der == new.der && new.der != old.der)
         for port in ports { #expect(try await shown(on: port, to: context) == new.der) }
 
-        // The old version goes, and nothing is left that needs it.
+        // The old version is removed, and nothing needs it any longer.
         try await home.keychain.delete(old)
         await identity.refresh()
         for port in ports { #expect(try await shown(on: port, to: context) == new.der) }

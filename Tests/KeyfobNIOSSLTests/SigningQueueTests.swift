@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(30)))
 struct SigningQueueTests {
-    /// A queue with threads, which counts those that have ended.
+    /// A queue with threads that counts the threads that have ended.
     private final class Crew: Sendable {
         let queue: SigningQueue
         let ended = Atomic(0)
@@ -34,20 +34,20 @@ struct SigningQueueTests {
     }
 
     @Test(arguments: [1, 4])
-    func `nothing that is added is lost or done twice, and the threads end`(width: Int) async throws {
+    func `every item that is added is done exactly once, and the threads end`(width: Int) async throws {
         let crew = Crew(width)
         let (adders, each) = (4, 20_000)
         for number in 0..<adders {
             Thread {
                 for index in 0..<each {
                     crew.queue.add { crew.done.add(1, ordering: .relaxed) }
-                    // Now and then long enough for every thread to fall asleep.
+                    // From time to time long enough for every thread to fall asleep.
                     if (index + number) % 64 == 0 { usleep(200) }
                 }
             }.start()
         }
         #expect(try await crew.wait { crew.done.load(ordering: .relaxed) == adders * each })
-        // Whoever adds one thing alone relies on being heard; threads are about to fall asleep meanwhile.
+        // A single item must be noticed, even while threads fall asleep.
         for index in 0..<20_000 {
             let before = crew.done.load(ordering: .relaxed)
             crew.queue.add { crew.done.add(1, ordering: .relaxed) }
@@ -61,10 +61,10 @@ struct SigningQueueTests {
     }
 
     @Test(arguments: [false, true])
-    func `work that hangs is not in the way of what comes right after it`(isRested: Bool) async throws {
+    func `work that hangs does not delay the work that follows it`(isRested: Bool) async throws {
         let threads = try SigningThreads(width: 2)
         for _ in 1...10 {
-            // Long enough for the thread that watches to have fallen asleep.
+            // Long enough for the watching thread to have fallen asleep.
             if isRested { try await Task.sleep(for: .milliseconds(100)) }
             let (isOver, hasBegun, isDone) = (Lock(false), Lock(false), Lock(false))
             defer { isOver.withLock { $0 = true } }
@@ -72,7 +72,7 @@ struct SigningQueueTests {
                 hasBegun.withLock { $0 = true }
                 while !isOver.withLock({ $0 }) { usleep(1000) }
             }
-            // At once: what comes a few milliseconds later sees by itself that somebody hangs.
+            // At once: an item added some milliseconds later sees by itself that a thread hangs.
             while !hasBegun.withLock({ $0 }) { await Task.yield() }
             threads.start { isDone.withLock { $0 = true } }
             for _ in 0..<10_000 where !isDone.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(10)) }

@@ -10,11 +10,11 @@ import OpenSSL
 import TestSupport
 import Testing
 
-/// Signatures are made by threads, also those of a key that is quick.
+/// Threads make all signatures, also those of a fast key.
 @Suite(.timeLimit(.minutes(30)))
 struct SigningThreadsTests {
     private struct Answer {
-        /// Whether the signature was there when the call returned.
+        /// Whether the signature was ready when the call returned.
         let wasThere: Bool
         let signature: [UInt8]
     }
@@ -31,7 +31,7 @@ struct SigningThreadsTests {
         return Answer(wasThere: wasThere, signature: Array(try await future.get().readableBytesView))
     }
 
-    @Test func `the event loop signs nothing itself, however quick the key has been`() async throws {
+    @Test func `the event loop makes no signatures itself, even with a fast key`() async throws {
         let home = try TLSHome()
         try home.add("web")
         let key = try await TLSIdentity.load(.identity(label: "web"), in: home.keychain).key

@@ -9,21 +9,21 @@ import PKCS11
 import TestSupport
 import Testing
 
-/// A keychain of a test's own, and an authority in files beside it: root, intermediate and what they issue, all by the
-/// real openssl.
+/// The keychain of one test, and an authority in files beside it. The openssl command makes the root, the intermediate
+/// and the certificates that they issue.
 final class TLSHome: Sendable {
     let keychain: Keychain
     let directory: TemporaryDirectory
-    /// Goes with the home.
+    /// Removed with the home.
     private let throwaway: ThrowawayKeychain?
 
-    /// A home on a token of SoftHSM's.
+    /// A home on a SoftHSM token.
     convenience init() throws {
         let throwaway = try TestToken.retrying { try ThrowawayKeychain() }
         try self.init(throwaway.keychain, throwaway, TemporaryDirectory())
     }
 
-    /// A home on a token that can be taken away, slowed down and so on.
+    /// A home on a token that can be removed, slowed down and so on.
     static func faulty(
         saying words: String = "", timeout: Duration = Keychain.Options().timeout
     ) throws -> (home: TLSHome, module: FaultyModule) {
@@ -77,7 +77,7 @@ final class TLSHome: Sendable {
 
     func file(_ name: String) -> String { directory.file(name) }
 
-    /// Runs a script in the directory; a failure is a failure of the test.
+    /// Runs a script in the directory; its failure is a failure of the test.
     @discardableResult
     func shell(_ script: String) throws -> String {
         let result = try run("sh", ["-euc", script], directory: directory.file("."))
@@ -85,7 +85,7 @@ final class TLSHome: Sendable {
         return result.stdout
     }
 
-    /// Key and certificate in files `name.key` and `name.pem`.
+    /// Creates a key and a certificate in files `name.key` and `name.pem`.
     func issue(
         _ name: String, _ kind: KeyKind = .p256, _ profile: String = "server",
         subject: String = "/CN=localhost"
@@ -100,7 +100,7 @@ final class TLSHome: Sendable {
             """)
     }
 
-    /// The same in the keychain, under `label`.
+    /// Stores an identity in the keychain under `label`.
     @discardableResult
     func add(
         _ label: String, _ kind: KeyKind = .p256, _ profile: String = "server", file: String? = nil,
@@ -114,18 +114,18 @@ final class TLSHome: Sendable {
         ).identity
     }
 
-    /// A second version under the same label, as a renewal leaves it: the old one stays.
+    /// Stores a second version under the same label, as a renewal does: the old one stays.
     @discardableResult
     func renew(
         _ label: String, _ kind: KeyKind = .p256, _ profile: String = "server", file: String
     ) throws -> Identity {
-        // Certificates have whole seconds: the new one must have begun later.
+        // Certificates have whole seconds, so the new one must have begun later.
         Thread.sleep(forTimeInterval: 1.1)
         try issue(file, kind, profile)
         let made = try keychain.importIdentity(
             key: PrivateKey.load(contents("\(file).key")), certificate: certificate(file),
             chain: [certificate("inter")])
-        // The label by the way that leaves a duplicate of a name alone.
+        // Sets the label in a way that does not change another item of the name.
         let reference = try #require(made.identity.item.reference)
         _ = try keychain.update(Criteria(reference), [.label: .string(label)])
         return try keychain.find(.identity(label: label)).first { $0.der == made.identity.der } ?? made.identity
@@ -137,7 +137,7 @@ final class TLSHome: Sendable {
         try OpenSSL.Certificate(pem: contents(name + ".pem"))
     }
 
-    /// The id that key and certificate of `name.pem` have on the token, as tools take it.
+    /// The id that key and certificate of `name.pem` have on the token, in the form that tools take.
     func id(of name: String) throws -> String {
         try certificate(name).publicKey.identifier.map { byte in
             let digits = String(byte, radix: 16)
@@ -163,7 +163,7 @@ final class TLSHome: Sendable {
         return result
     }
 
-    /// A session with the keychain's token, past the keychain.
+    /// Opens a session with the keychain's token, bypassing the keychain.
     func withSession<Result>(_ body: (borrowing Session) throws -> Result) throws -> Result {
         try TestToken.withSession(PKCS11URI(keychain.configuration.token), pin: SecretBytes(utf8: pin), body)
     }
@@ -184,7 +184,7 @@ enum KeyKind: String, CaseIterable, Sendable {
     }
 }
 
-/// The code of the `KeychainError` that `body` throws; `nil` when it throws none.
+/// The code of the `KeychainError` that `body` throws; `nil` if it throws none.
 func code(_ body: () async throws -> Void) async -> KeychainError.Code? {
     do {
         try await body()

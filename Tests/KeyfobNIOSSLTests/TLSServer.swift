@@ -7,7 +7,7 @@ import NIOSSL
 import NIOTLS
 import TestSupport
 
-/// A real server on a port of its own: answers every line of HTTP with `ok`, and counts.
+/// A server on a port of its own. It answers every line of HTTP with `ok`, and counts.
 final class TLSServer: Sendable {
     let port: Int
     /// One event loop, which servers may share.
@@ -17,7 +17,7 @@ final class TLSServer: Sendable {
     let counters = Lock(Counters())
 
     struct Counters {
-        /// Connections, whatever became of them, and those that have not ended.
+        /// The number of connections, and of those that have not ended.
         var accepted = 0
         var open = 0
         var handshakes = 0
@@ -42,7 +42,7 @@ final class TLSServer: Sendable {
         port = channel.localAddress?.port ?? 0
     }
 
-    /// Ends it, with its event loop, whatever is going on.
+    /// Ends the server with its event loop, in any state.
     func shutDown() async throws { try await group.shutdownGracefully() }
 
     deinit {
@@ -50,7 +50,7 @@ final class TLSServer: Sendable {
         group.shutdownGracefully { _ in }
     }
 
-    /// What `curl` says: its exit status and the body.
+    /// The exit status of `curl`, and the body.
     func curl(_ home: TLSHome, _ arguments: [String] = []) throws -> (status: Int32, body: String) {
         let result = try run(
             "curl",
@@ -61,7 +61,7 @@ final class TLSServer: Sendable {
         return (result.status, result.stdout)
     }
 
-    /// What `openssl s_client` says of a handshake that it verified up to the root.
+    /// The output of `openssl s_client` about a handshake that it verified up to the root.
     func sClient(_ home: TLSHome, _ arguments: [String] = []) throws -> RunResult {
         try run(
             "openssl",

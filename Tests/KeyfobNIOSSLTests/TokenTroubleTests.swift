@@ -8,16 +8,16 @@ import OpenSSL
 import TestSupport
 import Testing
 
-/// Tokens that go away, are slow, or can do little.
+/// Tokens that are removed, are slow, or support few algorithms.
 @Suite(.timeLimit(.minutes(30)))
 struct TokenTroubleTests {
-    /// Until as many signatures wait in the token.
+    /// Waits until this number of signatures is held in the token.
     private func waitForSignatures(_ count: Int, _ module: FaultyModule) async throws {
         for _ in 0..<24000 where try module.heldSignatures < count { try await Task.sleep(for: .milliseconds(10)) }
         #expect(try module.heldSignatures >= count)
     }
 
-    @Test func `a token that is taken away fails handshakes with its reason, and serves again when it is back`()
+    @Test func `a token that is removed fails handshakes with its reason, and serves again when it is back`()
         async throws
     {
         let (home, module) = try TLSHome.faulty()
@@ -33,11 +33,11 @@ struct TokenTroubleTests {
         #expect(try server.curl(home).status != 0)
         let failed = try #require(await next(.signingFailed, in: events))
         #expect(failed.error?.code == .tokenAbsent)
-        // The name is looked for, and what cannot be found now is not given up.
+        // Keyfob looks for the name, and keeps an identity that it cannot find now.
         let refused = try #require(await next(.refused, in: events))
         #expect(refused.error?.code == .tokenAbsent && refused.identity.certificate.der == der)
         #expect(try server.curl(home).status != 0)
-        // Who has shaken hands needs no key.
+        // A completed handshake needs no key.
         #expect(try await running.echo("still here") == "still here")
 
         try module.say("")
@@ -46,14 +46,14 @@ struct TokenTroubleTests {
         try await running.close()
     }
 
-    @Test func `a token that is taken away while it signs fails that handshake alone`() async throws {
+    @Test func `a token that is removed while it signs fails that handshake alone`() async throws {
         let (home, module) = try TLSHome.faulty()
         try home.add("web")
         let identity = try await RotatingTLSIdentity(.identity(label: "web"), in: home.keychain, interval: .seconds(60))
         let events = identity.events()
         let server = try await TLSServer(identity.serverConfiguration())
         let running = try await Connection(server, home)
-        // It is connected before it has shaken hands.
+        // The client is connected, but the handshake is not complete.
         #expect(try await running.echo("before") == "before")
 
         try module.say("hold")
@@ -84,7 +84,7 @@ struct TokenTroubleTests {
 
         try module.say("hold")
         var handshakes: [Task<String?, any Error>] = []
-        // All threads of the token, and more than it has.
+        // All threads of the token, and more connections than it has threads.
         for count in [1, 2, 3, 4, 4, 4] {
             handshakes.append(Task { try await Connection(slowServer, slow).echo("late") })
             try await waitForSignatures(count, module)
@@ -93,7 +93,7 @@ struct TokenTroubleTests {
         let connection = try await Connection(quickServer, quick)
         #expect(try await connection.echo("quick") == "quick")
         try await connection.close()
-        // All four still wait: a thread whose signature had been let go would have begun to wait with the next.
+        // All four still wait: a thread whose signature had been released would have begun to wait with the next.
         #expect(try module.heldSignatures == 4)
         #expect(slowServer.counters.withLock { $0.handshakes } == 1)
         try module.say("")
@@ -102,7 +102,7 @@ struct TokenTroubleTests {
     }
 
     @Test(arguments: [("1", false), ("3", true), ("1,3", true)])
-    func `a token that has RSA PKCS#1 only serves TLS 1_2, one that has raw RSA also 1_3`(
+    func `a token that has RSA PKCS#1 only serves TLS 1_2, and one with raw RSA also 1_3`(
         mechanisms: String, servesTLS13: Bool
     ) async throws {
         let (home, module) = try TLSHome.faulty()

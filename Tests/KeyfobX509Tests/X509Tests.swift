@@ -53,12 +53,14 @@ struct X509Tests {
         let certificate = try X509.Certificate(
             version: .v3, serialNumber: .init(), publicKey: key.publicKey, notValidBefore: Date() - 60,
             notValidAfter: Date() + 86400, issuer: name, subject: name, signatureAlgorithm: algorithm,
-            extensions: X509.Certificate.Extensions { Critical(BasicConstraints.isCertificateAuthority(maxPathLength: 0)) },
+            extensions: X509.Certificate.Extensions {
+                Critical(BasicConstraints.isCertificateAuthority(maxPathLength: 0))
+            },
             issuerPrivateKey: key)
         try write(certificate, to: "web.pem")
         try shell("openssl verify -CAfile web.pem -check_ss_sig web.pem")
 
-        // To the keychain and back: with the key it is an identity now.
+        // Convert it to a keychain item and back. With the key, it is an identity now.
         try await keychain.add(CertificateItem(certificate, label: "web"))
         let identity = try await keychain.only(.identity(label: "web"))
         #expect(try X509.Certificate(identity) == certificate)
@@ -66,16 +68,17 @@ struct X509Tests {
         #expect(try X509.Certificate.PrivateKey(identity, in: keychain).publicKey == key.publicKey)
     }
 
-    @Test func `the key is never written out, and algorithms that do not fit are refused`() async throws {
+    @Test func `the key is never exported, and algorithms that do not fit it are refused`() async throws {
         let item = try await keychain.generateKey(.p256, label: "web")
         let key = X509.Certificate.PrivateKey(try await TokenSigningKey(keychain.tokenKey(for: item)))
         #expect(throws: KeychainError.self) { try key.serializeAsPEM() }
-        for algorithm in [X509.Certificate.SignatureAlgorithm.sha256WithRSAEncryption, .ed25519, .sha1WithRSAEncryption] {
+        for algorithm in [X509.Certificate.SignatureAlgorithm.sha256WithRSAEncryption, .ed25519,
+            .sha1WithRSAEncryption] {
             #expect(throws: KeychainError.self) { try key.sign(bytes: Data([1]), signatureAlgorithm: algorithm) }
         }
     }
 
-    @Test func `a verifier believes what the keychain trusts, and nothing else`() async throws {
+    @Test func `a verifier trusts the keychain's anchors and nothing else`() async throws {
         try shell(
             """
             openssl ecparam -name prime256v1 -genkey -noout -out root.key

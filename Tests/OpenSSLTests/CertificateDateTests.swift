@@ -31,7 +31,7 @@ import Testing
     ]
 
     @Test(arguments: odd.indices, [0, 1])
-    func `a date in another form than the usual one is taken`(_ index: Int, _ end: Int) throws {
+    func `a date in an uncommon form is read`(_ index: Int, _ end: Int) throws {
         let (tag, text, expected) = Self.odd[index]
         let certificate = try Certificate.load(Self.certificate(tag, text, at: end))[0]
         let date = end == 0 ? certificate.notBefore : certificate.notAfter
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: impossible.indices, [0, 1])
-    func `a certificate with an impossible date is refused, and certificate and date are named`(
+    func `a certificate with an impossible date is refused, and the error names both`(
         _ index: Int, _ end: Int
     ) throws {
         let (tag, text) = Self.impossible[index]
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: [[0, 1, 2], [2, 1, 0], [1, 2, 0]])
-    func `of the certificates of a key one that succeeds another counts`(_ order: [Int]) throws {
+    func `a renewed certificate of a key takes the place of the old one`(_ order: [Int]) throws {
         let openssl = try OpenSSLCommand.withAuthority()
         // Expired, about to be renewed, and renewed.
         let ends = ["200101000000Z", "480101000000Z", "490101000000Z"]
@@ -84,7 +84,7 @@ import Testing
         #expect(try PKCS12.read(data, passphrase: nil).identities.count == 2)
     }
 
-    /// A certificate one end of whose validity is `text`; its signature fits no longer.
+    /// A certificate with `text` as one end of its validity. Its signature no longer fits.
     private static func certificate(_ tag: UInt8, _ text: String, at end: Int) throws -> Data {
         let openssl = try OpenSSLCommand()
         try openssl("req -x509 -newkey ed25519 -nodes -keyout key -subj /CN=odd -outform DER -out odd.der")

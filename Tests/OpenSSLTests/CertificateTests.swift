@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Certificates")
 struct CertificateTests {
-    @Test("The fields of a certificate are what openssl says")
+    @Test("The fields of a certificate are those that openssl prints")
     func fields() throws {
         let openssl = try OpenSSLCommand.withAuthority()
         let leaf = try openssl.certificate("leaf.pem")
@@ -94,7 +94,7 @@ struct CertificateTests {
         }
     }
 
-    @Test("A certificate for a point off its curve is listed, and refused wherever it is used or comes from a file")
+    @Test("A certificate for a point off its curve is listed, but refused in use and in files")
     func unusableKey() throws {
         let openssl = try OpenSSLCommand.withAuthority()
         let intermediate = try openssl.certificate("intermediate.pem")
@@ -111,7 +111,7 @@ struct CertificateTests {
         #expect(keyFileCode { _ = try Certificate(pem: broken.pem) } == .damaged)
         #expect(keyFileCode { _ = try Certificate.all(inPEM: Data((leaf.pem + broken.pem).utf8)) } == .damaged)
         #expect(!intermediate.isIssued(by: broken) && !broken.isSelfSigned)
-        // Beside the real one it has no effect.
+        // It has no effect beside the real certificate.
         let result = try CertificateChain.verify(
             leaf: leaf, intermediates: [broken, intermediate], anchors: [root])
         #expect(result == .trusted([leaf, intermediate, root]))
@@ -151,7 +151,7 @@ struct CertificateTests {
         #expect(keyFileCode { _ = try DistinguishedName(der: Data([0x31, 0])) } == .damaged)
     }
 
-    @Test("Only the real issuer counts, not one of the same name")
+    @Test("Only the real issuer is accepted, not another certificate of the same name")
     func issuer() throws {
         let openssl = try OpenSSLCommand.withAuthority()
         let other = try OpenSSLCommand.withAuthority()
@@ -163,7 +163,7 @@ struct CertificateTests {
         #expect(root.isSelfIssued && root.isSelfSigned && !leaf.isSelfIssued)
     }
 
-    @Test("Host names match as RFC 6125 says", arguments: [
+    @Test("Host names match as in RFC 6125", arguments: [
         ("web.example", true), ("WEB.example", true), ("web.example.", true), ("a.wild.example", true),
         ("a.b.wild.example", false), ("wild.example", false), ("127.0.0.1", true), ("127.0.0.2", false),
         ("other.example", false), ("", false), (".", false), ("web.example\0.evil", false), ("::1", false),
@@ -182,7 +182,7 @@ struct CertificateTests {
         if let failure = result.failure { #expect([.hostMismatch, .addressMismatch].contains(failure.code)) }
     }
 
-    @Test("Addresses are written as RFC 5952 says", arguments: [
+    @Test("Addresses are written as in RFC 5952", arguments: [
         ("192.0.2.7", "192.0.2.7"), ("2001:DB8:0:0:0:0:0:1", "2001:db8::1"), ("::", "::"), ("0:0:0:0:0:0:0:1", "::1"),
         ("2001:db8:0:1:1:1:1:1", "2001:db8:0:1:1:1:1:1"), ("2001:0:0:1:0:0:0:1", "2001:0:0:1::1"),
         ("2001:db8:0:0:1:0:0:1", "2001:db8::1:0:0:1"), ("::ffff:192.0.2.7", "::ffff:192.0.2.7"),
@@ -192,7 +192,7 @@ struct CertificateTests {
         #expect(GeneralName.ip(Data([1, 2, 3])).ipText != nil && GeneralName.dns(given).ipText == nil)
     }
 
-    @Test("A chain is found in any order, and says when it is incomplete")
+    @Test("A chain is found in any order, and reports if it is incomplete")
     func order() throws {
         let openssl = try OpenSSLCommand.withAuthority()
         let stranger = try OpenSSLCommand.withAuthority()
@@ -209,7 +209,7 @@ struct CertificateTests {
         #expect(CertificateChain.order(leaf: root, candidates: []).isComplete)
     }
 
-    @Test("Of two ways to a root, the one that is valid to its end is taken, and rings lead nowhere")
+    @Test("If two paths lead to a root, the one that is valid throughout is used, and cycles end")
     func crossSigned() throws {
         let keys = try (0..<4).map { _ in try PrivateKey.generate(.ec(.p256)) }
         let old = try authority("old root", keys[0], by: nil, -900 ... -1)
@@ -231,7 +231,7 @@ struct CertificateTests {
         #expect(CertificateChain.order(leaf: leaf, candidates: [ring, byNew, new]).certificates == [leaf, byNew, new])
     }
 
-    @Test func `a certificate without dates passes at any, and no other does`() throws {
+    @Test func `only a certificate without dates is valid at any time`() throws {
         let keys = try (0..<3).map { _ in try PrivateKey.generate(.ec(.p256)) }
         let root = try authority("root", keys[0], by: nil, -20 ... 900)
         let stale = try authority("middle", keys[1], by: (root, keys[0]), -20 ... -5)
@@ -257,7 +257,7 @@ struct CertificateTests {
         #expect(try verify([leaf, fresh], [fresh], days: -15) == .trusted([leaf, fresh, root]))
     }
 
-    @Test("Verification says why it fails")
+    @Test("Verification reports why it fails")
     func verification() throws {
         let openssl = try OpenSSLCommand.withAuthority()
         let stranger = try OpenSSLCommand.withAuthority()
@@ -292,7 +292,7 @@ struct CertificateTests {
 
     @Test(arguments: [("codeSigning", .codeSigning), ("critical,timeStamping", .timeStamping)]
         as [(String, CertificateChain.Purpose)])
-    func `an authority that is for something else has nothing below it for a purpose`(
+    func `an authority for another purpose issues no valid certificate for this one`(
         usage: String, purpose: CertificateChain.Purpose
     ) throws {
         let openssl = try OpenSSLCommand.withAuthority()

@@ -12,7 +12,7 @@ import Testing
     ]
 
     @Test(arguments: curves.indices, ["uncompressed", "compressed"])
-    func `parameters that equal those of a named curve are that curve`(_ index: Int, _ form: String) throws {
+    func `parameters equal to those of a named curve mean that curve`(_ index: Int, _ form: String) throws {
         let (name, curve) = Self.curves[index]
         let openssl = try OpenSSLCommand()
         try openssl("ecparam -name \(name) -genkey -noout -param_enc explicit -conv_form \(form) -out sec1.pem")
@@ -42,13 +42,13 @@ import Testing
 
     /// Whether libcrypto reads the parameters, and finds no name for them, or does not read them.
     @Test(arguments: [true, false])
-    func `a curve with parameters of its own is refused as such`(_ isRead: Bool) throws {
+    func `a curve with other parameters is refused`(_ isRead: Bool) throws {
         let openssl = try OpenSSLCommand()
         try openssl("ecparam -name prime256v1 -genkey -noout -param_enc explicit -out explicit.pem")
         try openssl("pkcs8 -topk8 -nocrypt -in explicit.pem -outform DER -out explicit.der")
         var der = [UInt8](try openssl.data("explicit.der"))
         if isRead {
-            // Another generator, as in CVE-2020-0601: the point of the key itself, which stands at the end.
+            // Another generator, as in CVE-2020-0601: the public point of the key, which is at the end.
             let generator = try #require(Data(der).firstRange(of: Self.generator))
             der.replaceSubrange(generator, with: der.suffix(Self.generator.count))
         } else {

@@ -11,7 +11,7 @@ import Testing
         return try openssl.data("leaf.p8")
     }
 
-    @Test func `what a file holds twice is one identity, and an empty name is none`() throws {
+    @Test func `a duplicate in a file is one identity, and an empty name counts as none`() throws {
         let openssl = try OpenSSLCommand.withAuthority()
         let (key, leaf) = (try Self.key(openssl), try openssl.certificate("leaf.pem"))
         let data = HandmadePKCS12.file([
@@ -23,7 +23,7 @@ import Testing
         #expect(contents.keys.first?.friendlyName == nil && contents.identities.first?.friendlyName == "web")
     }
 
-    @Test func `of PEM one block is read, whatever stands before it, and several are refused`() throws {
+    @Test func `one PEM block is read with any text before it, and several are refused`() throws {
         let openssl = try OpenSSLCommand.withAuthority()
         let der = HandmadePKCS12.file([.certificate(try openssl.certificate("leaf.pem").der)])
         let block = "-----BEGIN PKCS12-----\n\(der.base64EncodedString())\n-----END PKCS12-----\n"
@@ -38,20 +38,20 @@ import Testing
     @Test(arguments: [
         ("web€", "web€"), ("漢字", "漢字"), ("web😀", "web😀"), ("é", "é"), ("web\0", "web"), ("w\0b", nil), ("\0", nil),
     ])
-    func `a friendly name is read whole, whatever its letters`(_ name: String, _ expected: String?) throws {
+    func `a friendly name is read completely, with any characters`(_ name: String, _ expected: String?) throws {
         let openssl = try OpenSSLCommand.withAuthority()
         let data = try HandmadePKCS12.file([.key(Self.key(openssl), name: name)])
         #expect(try PKCS12.read(data, passphrase: nil).keys.map(\.friendlyName) == [expected])
     }
 
-    @Test func `a friendly name with half a letter is none`() throws {
+    @Test func `a friendly name with half a character counts as none`() throws {
         let openssl = try OpenSSLCommand.withAuthority()
         let data = try HandmadePKCS12.file([.key(Self.key(openssl), name: "a😀")])
         let half = try Self.replacing([0xD8, 0x3D, 0xDE, 0x00], with: [0xD8, 0x3D, 0x00, 0x61], in: data)
         #expect(try PKCS12.read(half, passphrase: nil).keys.map(\.friendlyName) == [nil])
     }
 
-    @Test func `a key of an unknown kind is passed over, where it is not the only one`() throws {
+    @Test func `a key of an unknown kind is skipped, unless it is the only one`() throws {
         let openssl = try OpenSSLCommand.withAuthority()
         let (key, leaf) = (try Self.key(openssl), try openssl.certificate("leaf.pem"))
         let unknown = try Self.replacing(
@@ -65,7 +65,7 @@ import Testing
         #expect(try PKCS12.read(alone, passphrase: nil, allowUnreadableKeys: true).certificates.count == 1)
     }
 
-    @Test func `a file that is signed is not damaged`() throws {
+    @Test func `a signed file is not reported as damaged`() throws {
         let openssl = try OpenSSLCommand.withAuthority()
         try openssl(
             "smime -sign -binary -nodetach -signer leaf.pem -inkey leaf.key -in leaf.pem -outform DER -out signed")
@@ -75,7 +75,7 @@ import Testing
         #expect(error?.code == .unsupported && error?.detail.contains("signature") == true)
     }
 
-    @Test func `what its maker broke is not damage, where the integrity check is right`() throws {
+    @Test func `an error of the maker is not damage if the integrity check is right`() throws {
         let passphrase = SecretBytes(utf8: "geheim")
         let bad = HandmadePKCS12.Bag.certificate(Data([0x30, 3, 2, 1, 1]))
         // One iteration of PBKDF2 is a single HMAC.
@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test(arguments: [("", true), ("-nomac", false)])
-    func `whether a file has an integrity check is said`(_ options: String, _ isChecked: Bool) throws {
+    func `the result says if a file has an integrity check`(_ options: String, _ isChecked: Bool) throws {
         let openssl = try OpenSSLCommand.withAuthority()
         try openssl("pkcs12 -export -in leaf.pem -inkey leaf.key -out web.p12 -passout pass:geheim \(options)")
         let contents = try PKCS12.read(openssl.data("web.p12"), passphrase: SecretBytes(utf8: "geheim"))
@@ -105,7 +105,7 @@ import Testing
         return data[..<range.lowerBound] + new + data[range.upperBound...]
     }
 
-    @Test func `many parts may not take long together, each of which alone may`() throws {
+    @Test func `many parts may not take long together, even if each one alone may`() throws {
         let openssl = try OpenSSLCommand.withAuthority()
         // Made with 74,565 iterations, which the test then raises to 8,388,607.
         try openssl("pkcs8 -topk8 -v2 aes-256-cbc -iter 74565 -in leaf.key -outform DER -out p8 -passout pass:geheim")
@@ -119,10 +119,11 @@ import Testing
         #expect(error?.code == .unsupported && error?.detail.contains("iterations together") == true)
     }
 
-    @Test func `scrypt may not take hours`() throws {
+    @Test func `scrypt may not run for hours`() throws {
         let openssl = try OpenSSLCommand.withAuthority()
         try openssl(
-            "pkcs8 -topk8 -in leaf.key -outform DER -out p8 -scrypt_N 256 -scrypt_r 1 -scrypt_p 257 -passout pass:geheim")
+            "pkcs8 -topk8 -in leaf.key -outform DER -out p8 "
+                + "-scrypt_N 256 -scrypt_r 1 -scrypt_p 257 -passout pass:geheim")
         let data = try openssl.data("p8")
         #expect(try PrivateKey.load(data) { SecretBytes(utf8: "geheim") }.publicKey.algorithm == .ec(.p256))
         // N = 16384 and p = 32767 take little memory, but 500 million rounds.
@@ -140,7 +141,7 @@ import Testing
     }
 
     /// The key of RFC 8410 section 10.3 with its public half under PBES2, which OpenSSL 3.0 does not read.
-    @Test func `a sealed key of PKCS#8's second version is read, by itself and in a file`() throws {
+    @Test func `an encrypted key of PKCS#8's second version is read, alone and in a file`() throws {
         let sealed = try #require(Data(base64Encoded: """
             MIHcMFcGCSqGSIb3DQEFDTBKMCkGCSqGSIb3DQEFDDAcBAgAAQIDBAUGBwICCAAw\
             DAYIKoZIhvcNAgkFADAdBglghkgBZQMEASoEEAABAgMEBQYHCAkKCwwNDg8EgYB8\

@@ -46,12 +46,13 @@ struct SigningRow: CustomTestStringConvertible, Sendable {
     }
 
     @Test(arguments: SigningRow.all)
-    func `openssl verifies a request and reads back what was asked for`(_ row: SigningRow) throws {
+    func `openssl verifies a request and reads back the requested fields`(_ row: SigningRow) throws {
         let openssl = try OpenSSLCommand()
         let key = try PrivateKey.generate(row.algorithm)
         var wishes = CertificateExtensions.endEntity(
             try Self.names(), [.serverAuth, .clientAuth], key: row.algorithm)
-        wishes.others = [.init(type: OID(rawValue: "1.3.6.1.5.5.7.1.24"), isCritical: false, value: Data([0x30, 3, 2, 1, 5]))]
+        wishes.others = [.init(type: OID(rawValue: "1.3.6.1.5.5.7.1.24"), isCritical: false,
+            value: Data([0x30, 3, 2, 1, 5]))]
         let subject = try DistinguishedName(parsing: "CN=www.example.org,OU=Web,O=Exämple\\, Inc,C=DE")
         let unsigned = try UnsignedRequest(
             subject: subject, publicKey: key.publicKey, extensions: wishes, scheme: row.scheme)
@@ -76,7 +77,7 @@ struct SigningRow: CustomTestStringConvertible, Sendable {
     }
 
     @Test(arguments: SigningRow.all)
-    func `openssl verifies a certificate of an authority of any kind`(_ row: SigningRow) throws {
+    func `openssl verifies a certificate of an authority with any kind of key`(_ row: SigningRow) throws {
         let openssl = try OpenSSLCommand()
         let rootKey = try PrivateKey.generate(row.algorithm)
         let key = try PrivateKey.generate(.ec(.p256))
@@ -110,7 +111,7 @@ struct SigningRow: CustomTestStringConvertible, Sendable {
         ([0x80] + [UInt8](repeating: 0, count: 19), false), ([1] + [UInt8](repeating: 0, count: 20), false),
         ([], false), ([0, 0], false),
     ] as [([UInt8], Bool)])
-    func `a serial number has at most 20 octets as it is written`(serial: [UInt8], isFine: Bool) throws {
+    func `an encoded serial number has at most 20 octets`(serial: [UInt8], isFine: Bool) throws {
         let key = try PrivateKey.generate(.ec(.p256))
         func make() throws -> Certificate {
             try UnsignedCertificate(
@@ -129,7 +130,7 @@ struct SigningRow: CustomTestStringConvertible, Sendable {
         #expect(try openssl("x509 -in root.pem -noout -serial").stdout == "serial=\(digits)\n")
     }
 
-    @Test func `a request that openssl made is read, issued and accepted`() throws {
+    @Test func `a request made by openssl is read, issued and accepted`() throws {
         let openssl = try OpenSSLCommand.withAuthority()
         try openssl.directory.write(
             "[req]\ndistinguished_name=d\nreq_extensions=e\n[d]\n[e]\nsubjectAltName=DNS:a.example,IP:192.0.2.1\n".utf8,
@@ -152,7 +153,7 @@ struct SigningRow: CustomTestStringConvertible, Sendable {
         #expect(try !CertificationRequest(der: Data(bytes)).hasValidSignature)
     }
 
-    @Test func `a signature of another key makes nothing`() async throws {
+    @Test func `a signature of another key is refused`() async throws {
         let key = try PrivateKey.generate(.ec(.p256))
         let other = try PrivateKey.generate(.ec(.p256))
         let unsigned = try UnsignedRequest(
@@ -167,7 +168,7 @@ struct SigningRow: CustomTestStringConvertible, Sendable {
     }
 
     @Test(arguments: [("FALSE", nil), ("TRUE", 0)] as [(String, Int?)])
-    func `the next certificate asks for no path length, unless it is an authority's`(value: String, length: Int?) throws {
+    func `only the next certificate of an authority requests a path length`(value: String, length: Int?) throws {
         let openssl = try OpenSSLCommand()
         try openssl(
             "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout web.key -out web.pem -days 5 "
@@ -217,13 +218,19 @@ struct SigningRow: CustomTestStringConvertible, Sendable {
             _ = try DistinguishedName(parsing: "O=a,\u{301}CN=b")
         },
         // 1.40 would be encoded like 2.0.
-        Refusal(testDescription: "an identifier that is no other's") { _ = try DistinguishedName(parsing: "1.40.1=x") },
-        Refusal(testDescription: "a sign in an identifier") { try request(.otherName(OID(rawValue: "1.2.+3"), text: "x")) },
-        Refusal(testDescription: "an identifier that nobody reads") {
+        Refusal(testDescription: "an identifier with an ambiguous encoding") {
+            _ = try DistinguishedName(parsing: "1.40.1=x")
+        },
+        Refusal(testDescription: "a sign in an identifier") {
+            try request(.otherName(OID(rawValue: "1.2.+3"), text: "x"))
+        },
+        Refusal(testDescription: "an identifier with a component of 190 digits") {
             _ = try DistinguishedName(parsing: "1.2.\(String(repeating: "9", count: 190))=x")
         },
-        Refusal(testDescription: "no hexadecimal") { _ = try DistinguishedName(parsing: "CN=#abx") },
-        Refusal(testDescription: "65 characters") { _ = try DistinguishedName(commonName: String(repeating: "a", count: 65)) },
+        Refusal(testDescription: "text that is not hexadecimal") { _ = try DistinguishedName(parsing: "CN=#abx") },
+        Refusal(testDescription: "65 characters") {
+            _ = try DistinguishedName(commonName: String(repeating: "a", count: 65))
+        },
         Refusal(testDescription: "a host name with a blank") { try request(.dns("a b")) },
         Refusal(testDescription: "a host name that is not ASCII") { try request(.dns("bücher.example")) },
         Refusal(testDescription: "an empty host name") { try request(.dns("")) },
@@ -267,7 +274,7 @@ struct SigningRow: CustomTestStringConvertible, Sendable {
         try Self.request(.email(address))
     }
 
-    @Test(arguments: refusals) func `what cannot be written is refused`(_ row: Refusal) {
+    @Test(arguments: refusals) func `a value that cannot be encoded is refused`(_ row: Refusal) {
         #expect(throws: CryptoError.self) { try row.make() }
     }
 
@@ -303,7 +310,7 @@ struct SigningRow: CustomTestStringConvertible, Sendable {
         (951_782_400, "000229000000Z"), (2_524_607_999, "491231235959Z"), (2_524_608_000, "20500101000000Z"),
         (253_402_300_799, "99991231235959Z"),
     ])
-    func `moments are written as RFC 5280 wants them`(_ seconds: Int, _ text: String) throws {
+    func `times are written as RFC 5280 requires`(_ seconds: Int, _ text: String) throws {
         let key = try PrivateKey.generate(.ed25519)
         let date = Date(timeIntervalSince1970: Double(seconds))
         let unsigned = try UnsignedCertificate(

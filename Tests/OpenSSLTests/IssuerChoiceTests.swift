@@ -31,18 +31,20 @@ struct IssuerChoiceTests {
 
     /// The issuer name in the leaf and its string types; the authority's own is "Example CA" in a PrintableString.
     @Test(arguments: [("utf8only", "/CN=Example CA"), ("utf8only", "/CN=example   CA"), ("nombstr", "/CN=EXAMPLE CA")])
-    func `an issuer is found by its name however that is written`(strings: String, name: String) throws {
+    func `an issuer is found by its name in any string type`(strings: String, name: String) throws {
         let openssl = try OpenSSLCommand()
         func make(_ file: String, _ strings: String, _ name: String, _ options: String) throws {
             try openssl.directory.write(
                 "[req]\nstring_mask=\(strings)\ndistinguished_name=dn\n[dn]\n".utf8, to: "\(file).cnf")
             try openssl("req -x509 -config \(file).cnf -out \(file).pem -days 30 \(options)", and: ["-subj", name])
         }
-        try make("authority", "nombstr", "/CN=Example CA", "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout authority.key")
+        try make("authority", "nombstr", "/CN=Example CA",
+            "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout authority.key")
         // The same key under the name in the leaf.
         try make("other", strings, name, "-key authority.key")
         try openssl.directory.write(openssl.directory.read("authority.key"), to: "other.key")
-        try openssl.issue("leaf", by: "other", subject: "/CN=leaf", extensions: "basicConstraints=critical,CA:FALSE\nsubjectKeyIdentifier=none\nauthorityKeyIdentifier=none\n")
+        try openssl.issue("leaf", by: "other", subject: "/CN=leaf",
+            extensions: "basicConstraints=critical,CA:FALSE\nsubjectKeyIdentifier=none\nauthorityKeyIdentifier=none\n")
         let (leaf, authority) = try (openssl.certificate("leaf.pem"), openssl.certificate("authority.pem"))
         #expect(leaf.issuer != authority.subject && leaf.issuer.canonical == authority.subject.canonical)
         #expect(leaf.issuer.canonical == DistinguishedName.canonical(ofNormalized: authority.subject.normalized))
@@ -55,7 +57,7 @@ struct IssuerChoiceTests {
                 && leaf.subject.canonical != authority.subject.canonical)
     }
 
-    @Test func `of two authorities of one name the one that signed counts, in any order`() throws {
+    @Test func `of two authorities with one name, the signer is used, in any order`() throws {
         let openssl = try Self.withTwins()
         let (one, two) = try (openssl.certificate("one.pem"), openssl.certificate("two.pem"))
         let (direct, leaf) = try (openssl.certificate("direct.pem"), openssl.certificate("leaf.pem"))
@@ -81,7 +83,7 @@ struct IssuerChoiceTests {
         }
     }
 
-    @Test func `a signature that nobody made is broken, in any order`() throws {
+    @Test func `a signature that no candidate made is broken, in any order`() throws {
         let openssl = try Self.withTwins()
         let (one, two) = try (openssl.certificate("one.pem"), openssl.certificate("two.pem"))
         var der = try openssl.certificate("leaf.pem").der
@@ -101,7 +103,7 @@ struct IssuerChoiceTests {
         #expect(stranger.failure?.code == .badSignature)
     }
 
-    @Test func `of two certificates of one key the one that leads to an anchor counts, in any order`() throws {
+    @Test func `of two certificates of one key, the one that leads to an anchor is used, in any order`() throws {
         let keys = try (0..<4).map { _ in try PrivateKey.generate(.ec(.p256)) }
         let known = try authority("known root", keys[0], by: nil, -10 ... 900)
         let unknown = try authority("unknown root", keys[1], by: nil, -10 ... 900)

@@ -41,10 +41,10 @@ struct KeyTests {
         #expect(key.publicKey.identifier == Digest.sha1(key.publicKey.bits))
     }
 
-    @Test func `an EC key that came without its public half is written with it`() throws {
+    @Test func `an EC key without its public half is written with it`() throws {
         let key = try PrivateKey.generate(.ec(.p256))
         guard case .ec(_, let scalar, let point) = try key.components() else {
-            Issue.record("it is no EC key")
+            Issue.record("the key is not an EC key")
             return
         }
         // An ECPrivateKey (RFC 5915 section 3) without its public key, as tokens export it.
@@ -76,7 +76,7 @@ struct KeyTests {
         }
     }
 
-    @Test("Public keys that have not the form of one are refused at once")
+    @Test("Malformed public keys are refused at once")
     func badPublicKeys() {
         #expect(keyFileCode { _ = try PublicKey(ed25519: Data([1])) } == .damaged)
         #expect(keyFileCode { _ = try PublicKey(subjectPublicKeyInfo: Data()) } == .damaged)
@@ -110,7 +110,7 @@ struct KeyTests {
     @Test("A point off its curve is refused by everything that uses the key")
     func offCurve() throws {
         let key = try PublicKey(ecPoint: Data([4] + [UInt8](repeating: 7, count: 64)), curve: .p256)
-        // Twice, because a failure is remembered.
+        // Twice, because the result of a failure is kept.
         for _ in 0..<2 {
             #expect(keyFileCode { try key.validate() } == .damaged)
             #expect(throws: OpenSSLError.self) { try key.verify(Data([1]), of: Data([1]), using: .ecdsa(.sha256)) }
@@ -125,7 +125,7 @@ struct KeyTests {
         #expect(key.algorithm == .rsa(bits: bits) && key.size == bits)
     }
 
-    @Test("One public key serves many tasks at once from its first use on")
+    @Test("Many tasks can use one public key at once from the start")
     func concurrentFirstUse() async throws {
         let key = try PrivateKey.generate(.ec(.p256))
         let message = Data("message".utf8)
@@ -186,7 +186,7 @@ struct KeyTests {
         } == .wrongPassphrase)
     }
 
-    @Test("A wrong passphrase, none, and a refusal to give one are told apart", arguments: [
+    @Test("A wrong passphrase, a missing one and a refusal to give one have different errors", arguments: [
         "genrsa -traditional -aes256 -passout pass:geheim -out key 2048",
         "genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -aes-256-cbc -pass pass:geheim -out key",
     ])
@@ -211,7 +211,7 @@ struct KeyTests {
         let pem = try #require(try key.pkcs8PEM(passphrase: nil).copyString())
         let text = "Bag Attributes\r\n  name: x\r\n" + pem.replacingOccurrences(of: "\n", with: "\r\n") + "trailing\r\n"
         let loaded = try PrivateKey.load(Data(text.utf8)) {
-            Issue.record("nobody needs a passphrase")
+            Issue.record("no passphrase is needed")
             return nil
         }
         #expect(loaded.publicKey == key.publicKey)
@@ -236,7 +236,7 @@ struct KeyTests {
         #expect(keyFileCode { _ = try PrivateKey.load(Data(openSSH.utf8)) } == .unsupported)
     }
 
-    @Test("openssl reads what we export, and we verify what openssl signs")
+    @Test("openssl reads exported keys, and its signatures verify")
     func interoperability() throws {
         let openssl = try OpenSSLCommand()
         let key = try PrivateKey.generate(.rsa(bits: 2048))
@@ -252,7 +252,7 @@ struct KeyTests {
         #expect(cryptoCode { _ = try key.pkcs8PEM(passphrase: SecretBytes([])) } == .invalidInput)
     }
 
-    @Test("RSA-OAEP opens with the right key only", arguments: [Digest.sha1, .sha256])
+    @Test("RSA-OAEP decrypts with the right key only", arguments: [Digest.sha1, .sha256])
     func oaep(_ digest: Digest) throws {
         let openssl = try OpenSSLCommand()
         let key = try PrivateKey.generate(.rsa(bits: 2048))
@@ -274,7 +274,7 @@ struct KeyTests {
         } == .unsupportedKey)
     }
 
-    @Test("Both sides of a key agreement get one secret")
+    @Test("Both sides of a key agreement get the same secret")
     func agreement() throws {
         let one = try PrivateKey.generate(.ec(.p256))
         let two = try PrivateKey.generate(.ec(.p256))
@@ -286,7 +286,7 @@ struct KeyTests {
         } == .unsupportedKey)
     }
 
-    @Test("ECDSA signatures change their form and back")
+    @Test("ECDSA signatures convert between their forms")
     func ecdsaForms() throws {
         let key = try PrivateKey.generate(.ec(.p256))
         for _ in 0..<20 {
@@ -303,7 +303,7 @@ struct KeyTests {
         (2, [0, 0]), (2, [0x7F, 0x80]), (64, [0x00, 0x80, 0x01]), (64, [0xFF, 0x01]), (132, [0x01, 0xFF]),
         (252, [0x7F]), (254, [0x80]), (256, [0xFF, 0x00]), (510, [0x80]), (512, [0x01, 0x80]), (1024, [0xFE]),
     ] as [(Int, [UInt8])])
-    func `the DER of a signature is the shortest, whatever its numbers`(count: Int, pattern: [UInt8]) throws {
+    func `the DER of a signature is the shortest for any numbers`(count: Int, pattern: [UInt8]) throws {
         let raw = (0..<count).map { pattern[$0 % pattern.count] }
         let der = try ECDSASignature(raw: raw).der
         #expect(try ECDSASignature(der: der, size: count / 2).raw == raw)
@@ -319,7 +319,7 @@ struct KeyTests {
         #expect(der == element(0x30, integer(raw.prefix(count / 2)) + integer(raw.suffix(count / 2))))
     }
 
-    @Test("Random bytes are no key and no crash")
+    @Test("Random bytes are refused as a key, without a crash")
     func garbage() throws {
         for round in 0..<300 {
             var bytes = try RandomBytes.bytes(count: round)

@@ -18,13 +18,13 @@ struct LargeCertificateTests {
         return element(0x30, element(0x31, element(0x30, [0x06, 0x03, 0x55, 0x04, 0x03], value)))
     }
 
-    @Test func `a name longer than any certificate is told`() throws {
+    @Test func `the error gives the length of a name longer than any certificate`() throws {
         let text = " " + String(repeating: "\u{E9},", count: 1 << 20) + " "
         let name = try DistinguishedName(der: Data(name(text)))
         #expect(name.description == "CN=\\ " + String(repeating: "\u{E9}\\,", count: 1 << 20) + "\\ ")
     }
 
-    @Test func `many extensions are read, and of two the first counts`() throws {
+    @Test func `many extensions are read, and the first of two equal ones is used`() throws {
         let algorithm = element(0x30, [0x06, 0x08, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x04, 0x03, 0x02])
         let time = element(0x17, Array("250101000000Z".utf8))
         let key = try PrivateKey.generate(.ec(.p256)).publicKey.subjectPublicKeyInfo

@@ -20,14 +20,14 @@ import Testing
         return Data(element(0x30, [2, 1, 0] + rsa + element(4, key)))
     }
 
-    @Test func `a key that would take hours is refused at once, and its size told`() {
+    @Test func `a key that would take hours is refused at once, with its size`() {
         let error = #expect(throws: KeyFileError.self) { try PrivateKey.load(Self.key(bits: 16392)) }
         #expect(error?.code == .unsupported && error?.detail.contains("16392 bits") == true)
         // A key of the maximum size is checked.
         #expect(keyFileCode { _ = try PrivateKey.load(Self.key(bits: 16384)) } == .damaged)
     }
 
-    @Test func `so is one in a PKCS#12 file, whether that is whole or not`() throws {
+    @Test func `such a key is refused in a PKCS#12 file, intact or damaged`() throws {
         let openssl = try OpenSSLCommand.withAuthority()
         let leaf = try openssl.certificate("leaf.pem").der
         let data = HandmadePKCS12.file([.key(Self.key(bits: 66_192)), .certificate(leaf)])

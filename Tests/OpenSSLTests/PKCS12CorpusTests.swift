@@ -21,7 +21,7 @@ struct PKCS12CorpusTests {
         }
     }
 
-    @Test("every file opens, old encryption only when allowed, and a wrong passphrase is told from damage")
+    @Test("Every file opens, old encryption only if allowed, and a wrong passphrase is not reported as damage")
     func everyFile() throws {
         let directory = try TemporaryDirectory()
         let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()

@@ -28,7 +28,7 @@ struct PKCS12Tests {
         return try openssl.data("web.p12")
     }
 
-    @Test("Every encryption that openssl writes is read, and old ones only when allowed", arguments: options.indices)
+    @Test("Every encryption that openssl writes is read, and old ones only if allowed", arguments: options.indices)
     func encryptions(_ index: Int) throws {
         let row = Self.options[index]
         let openssl = try OpenSSLCommand.withAuthority()
@@ -49,7 +49,7 @@ struct PKCS12Tests {
         #expect(strict == (row.isLegacy ? .legacyEncryption : nil))
     }
 
-    @Test("The old encryption is named")
+    @Test("The error names the old encryption")
     func legacyName() throws {
         let openssl = try OpenSSLCommand.withAuthority()
         let data = try make(openssl, "-legacy")
@@ -75,7 +75,8 @@ struct PKCS12Tests {
         }
     }
 
-    @Test("A file whose maker took each byte of the passphrase for a letter opens", arguments: ["-legacy", "-nomac -legacy"])
+    @Test("A file opens if its maker treated each byte of the passphrase as a character",
+        arguments: ["-legacy", "-nomac -legacy"])
     func oldPassphrases(_ options: String) throws {
         let openssl = try OpenSSLCommand.withAuthority()
         // Before 1.1.0, OpenSSL treated each byte of the UTF-8 passphrase as one character, as this text does.
@@ -87,7 +88,7 @@ struct PKCS12Tests {
         }
     }
 
-    @Test("A file cut at any length is damaged, whatever the passphrase")
+    @Test("A file cut at any length is damaged, with any passphrase")
     func truncated() throws {
         let openssl = try OpenSSLCommand.withAuthority()
         let data = try make(openssl)
@@ -105,7 +106,7 @@ struct PKCS12Tests {
         #expect(code { _ = try PKCS12.read(data + [0, 0], passphrase: SecretBytes(utf8: "geheim")) } == nil)
     }
 
-    @Test("A changed MAC and changed ciphertext are not a wrong passphrase", arguments: ["", "-legacy"])
+    @Test("A changed MAC or ciphertext is not reported as a wrong passphrase", arguments: ["", "-legacy"])
     func changed(_ options: String) throws {
         let openssl = try OpenSSLCommand.withAuthority()
         let data = try make(openssl, options)
@@ -125,7 +126,7 @@ struct PKCS12Tests {
         #expect(try PKCS12.read(Data(mac), passphrase: passphrase, ignoringIntegrity: true).identities.count == 1)
     }
 
-    @Test("A changed byte anywhere is an error or the same content, never a crash")
+    @Test("A changed byte gives an error or the same content, never a crash")
     func everyByte() throws {
         let openssl = try OpenSSLCommand.withAuthority()
         let data = [UInt8](try make(openssl, "-iter 1 -maciter"))
@@ -165,7 +166,7 @@ struct PKCS12Tests {
         }
     }
 
-    @Test("openssl reads what we write, with modern encryption", arguments: ["geheim", "pässwörd", ""])
+    @Test("openssl reads written files, which use modern encryption", arguments: ["geheim", "pässwörd", ""])
     func writes(_ passphrase: String) throws {
         let openssl = try OpenSSLCommand.withAuthority()
         let leaf = try openssl.certificate("leaf.pem")
@@ -185,7 +186,7 @@ struct PKCS12Tests {
     }
 
     @Test(arguments: ["web€", "漢字", "web😀", "é"])
-    func `a name is written whole, whatever its letters`(_ name: String) throws {
+    func `a name is written completely, with any characters`(_ name: String) throws {
         let openssl = try OpenSSLCommand.withAuthority()
         let leaf = try openssl.certificate("leaf.pem")
         let data = try PKCS12.write(
@@ -204,7 +205,7 @@ struct PKCS12Tests {
         #expect(list.stdout.contains(name + ", ") && list.stdout.contains("PrivateKeyEntry"), "\(list)")
     }
 
-    @Test("A passphrase with NUL is a wrong one, whatever HMAC makes of it", arguments: ["", "-legacy", "-nomac"])
+    @Test("A passphrase with NUL is wrong, even if HMAC ignores the NUL", arguments: ["", "-legacy", "-nomac"])
     func passphrasesWithNUL(_ options: String) throws {
         let openssl = try OpenSSLCommand.withAuthority()
         let data = try make(openssl, options)
@@ -241,7 +242,7 @@ struct PKCS12Tests {
         } == .invalidInput)
     }
 
-    @Test("No error text holds the passphrase")
+    @Test("No error text contains the passphrase")
     func noSecrets() throws {
         let openssl = try OpenSSLCommand.withAuthority()
         let data = try make(openssl)

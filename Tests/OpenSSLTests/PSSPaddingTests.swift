@@ -6,7 +6,7 @@ import Testing
 struct PSSPaddingTests {
     /// Sizes around multiples of 8 bits; at 2049 the block is one byte shorter than the modulus.
     @Test(arguments: [1024, 2046, 2048, 2049, 3072], [(Digest.sha256, "sha256"), (.sha384, "sha384"), (.sha1, "sha1")])
-    func `openssl believes a raw signature of a block that was padded here`(bits: Int, hash: (Digest, String)) throws {
+    func `openssl accepts a raw signature over a block padded by us`(bits: Int, hash: (Digest, String)) throws {
         let directory = try TemporaryDirectory()
         let message = [UInt8]("the message".utf8)
         let block = try RSAPadding.block(toSign: [UInt8](hash.0(message)), using: .rsaPSS(hash.0), bits: bits)
@@ -32,14 +32,15 @@ struct PSSPaddingTests {
         #expect(result.stdout.contains("Verified OK"), "\(result.stderr)")
     }
 
-    @Test func `each block has a salt of its own`() throws {
+    @Test func `each block has a new salt`() throws {
         let digest = [UInt8](Digest.sha256([1]))
         let blocks = try (0..<8).map { _ in try RSAPadding.block(toSign: digest, using: .rsaPSS(.sha256), bits: 2048) }
         #expect(Set(blocks).count == 8)
     }
 
-    @Test(arguments: [(512, Digest.sha256, 32), (1024, .sha512, 64), (2048, .sha256, 31), (2048, .sha256, 0), (0, .sha1, 20)])
-    func `what has no room, or is no digest, is refused`(bits: Int, hash: Digest, count: Int) {
+    @Test(arguments: [(512, Digest.sha256, 32), (1024, .sha512, 64), (2048, .sha256, 31), (2048, .sha256, 0),
+        (0, .sha1, 20)])
+    func `a digest that does not fit the block or has a wrong length is refused`(bits: Int, hash: Digest, count: Int) {
         #expect(throws: CryptoError.self) {
             try RSAPadding.block(toSign: [UInt8](repeating: 7, count: count), using: .rsaPSS(hash), bits: bits)
         }
@@ -50,7 +51,7 @@ struct PSSPaddingTests {
         (SignatureScheme.rsaPSS(.sha512), 1034), (.rsaPSS(.sha384), 778), (.rsaPSS(.sha256), 522),
         (.rsaPSS(.sha1), 330), (.rsaPKCS1(.sha512), 745), (.rsaPKCS1(.sha256), 489), (.rsaPKCS1(.sha1), 361),
     ])
-    func `a scheme fits the keys that its block has room in, and no smaller ones`(
+    func `a scheme fits only keys whose block has room for it`(
         scheme: SignatureScheme, smallest: Int
     ) throws {
         let hash = try #require(scheme.digest)

@@ -56,9 +56,9 @@ import Testing
     }
 
     @Test(arguments: Form.allCases, Form.allCases)
-    func `each part may be under its own form of the passphrase`(_ certificate: Form, _ key: Form) throws {
+    func `each part may use its own form of the passphrase`(_ certificate: Form, _ key: Form) throws {
         let openssl = try OpenSSLCommand.withAuthority()
-        // Longer than a block of SHA-256: HMAC pads a shorter one with zeros, of which a terminator consists too.
+        // Longer than a block of SHA-256. HMAC pads a shorter key with zeros, so a terminator would have no effect.
         let text = "pässwörd, das länger als ein Block des Hashes ist: einundvierzig und mehr"
         let data = try Self.file(
             check: Form.utf8.bytes(of: text), certificate: certificate.bytes(of: text), key: key.bytes(of: text),
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test(arguments: [Form.utf8, .utf16Terminated])
-    func `a key of 32 bytes is one of AES-256, also where AES-128 is named`(_ form: Form) throws {
+    func `a key of 32 bytes is used with AES-256, even if the file names AES-128`(_ form: Form) throws {
         let openssl = try OpenSSLCommand.withAuthority()
         let bytes = form.bytes(of: "nss")
         let data = try Self.file(
@@ -91,7 +91,7 @@ import Testing
 
     @Test func `a file that openssl made without UTF-8 opens`() throws {
         let openssl = try OpenSSLCommand.withAuthority()
-        // The integrity check is over the letters, and AES over the bytes.
+        // The integrity check uses the characters, and AES uses the bytes.
         try openssl.directory.write([0x70, 0xE4, 0x73, 0x73], to: "pass")
         try openssl("pkcs12 -export -in leaf.pem -inkey leaf.key -out web.p12 -passout file:pass")
         let data = try openssl.data("web.p12")
@@ -100,7 +100,7 @@ import Testing
         #expect(wrong?.code == .wrongPassphrase)
     }
 
-    @Test func `a part that does not open with the right passphrase is named`() throws {
+    @Test func `the error names a part that does not open with the right passphrase`() throws {
         let openssl = try OpenSSLCommand.withAuthority()
         let (right, other) = ([UInt8]("geheim".utf8), [UInt8]("anderes".utf8))
         let certificate = try Self.file(check: right, certificate: other, key: right, openssl)

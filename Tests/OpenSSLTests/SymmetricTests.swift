@@ -109,7 +109,7 @@ struct SymmetricTests {
         #expect(cryptoCode { _ = try cipher.seal([1], nonce: [1], additionalData: []) } == .invalidNonceLength)
     }
 
-    @Test("One AES-GCM value serves many tasks at once")
+    @Test("Many tasks can use one AES-GCM value at once")
     func gcmConcurrent() async throws {
         let cipher = try AESGCM(key: RandomBytes.secret(count: 32))
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -148,7 +148,7 @@ struct SymmetricTests {
         bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
-    @Test("HKDF makes as much as the RFC allows, as openssl makes it", arguments: [1, 31, 32, 33, 255 * 32])
+    @Test("HKDF gives the longest output that the RFC allows, as openssl does", arguments: [1, 31, 32, 33, 255 * 32])
     func hkdfLengths(_ count: Int) throws {
         let made = try HKDF.derive(key: SecretBytes([1, 2, 3]), salt: [], info: [9], count: count)
         let openssl = try OpenSSLCommand()
@@ -180,7 +180,7 @@ struct SymmetricTests {
         #expect(derived.copyBytes() == bytes(expected))
     }
 
-    @Test("scrypt refuses parameters that are no power of two or take too much memory", arguments: [
+    @Test("scrypt refuses a cost that is not a power of two, and parameters that need too much memory", arguments: [
         (0, 8, 1), (1, 8, 1), (3, 8, 1), (-16, 8, 1), (1 << 24, 8, 1), (1 << 40, 8, 1), (16, 0, 1), (16, 1, 0),
         (16, Int.max, 1), (16, 1, Int.max),
     ])
@@ -285,14 +285,14 @@ struct SymmetricTests {
         #expect(digest.count == expected.count / 2)
     }
 
-    @Test("Random bytes have the asked length and differ")
+    @Test("Random bytes have the requested length and differ")
     func random() throws {
         #expect(try RandomBytes.bytes(count: 0).isEmpty)
         #expect(try RandomBytes.bytes(count: 33).count == 33)
         #expect(try RandomBytes.secret(count: 32) != RandomBytes.secret(count: 32))
     }
 
-    @Test("Constant-time comparison tells equal from different")
+    @Test("Constant-time comparison distinguishes equal from different")
     func comparison() {
         #expect(constantTimeEqual([UInt8](), [UInt8]()))
         #expect(constantTimeEqual([1, 2] as [UInt8], Data([1, 2])))

@@ -31,7 +31,7 @@ import Testing
     ]
 
     @Test(arguments: vectors)
-    func `X9.63 makes what NIST's vectors say`(vector: Vector) throws {
+    func `X9.63 gives the results of NIST's vectors`(vector: Vector) throws {
         let key = try X963KDF.derive(
             secret: SecretBytes(bytes(vector.secret)), sharedInfo: bytes(vector.info),
             count: vector.key.count / 2, digest: vector.digest)
@@ -39,13 +39,14 @@ import Testing
     }
 
     @Test(arguments: [Digest.sha1, .sha224, .sha256, .sha384, .sha512])
-    func `X9.63 makes what the command makes`(digest: Digest) throws {
+    func `X9.63 gives the same results as the openssl command`(digest: Digest) throws {
         let secret = try RandomBytes.bytes(count: 32)
         let info = try RandomBytes.bytes(count: 65)
         let hex = { (bytes: [UInt8]) in bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }
         let openssl = try OpenSSLCommand()
         let result = try openssl(
-            "kdf -keylen 77 -binary -kdfopt digest:\(digest) -kdfopt hexsecret:\(hex(secret)) -kdfopt hexinfo:\(hex(info)) X963KDF")
+            "kdf -keylen 77 -binary -kdfopt digest:\(digest) "
+                + "-kdfopt hexsecret:\(hex(secret)) -kdfopt hexinfo:\(hex(info)) X963KDF")
         let key = try X963KDF.derive(secret: SecretBytes(secret), sharedInfo: info, count: 77, digest: digest)
         #expect(key.copyBytes() == result.output)
     }

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite("Attributes") struct AttributeTests {
-    @Test("A template is laid out as C wants it, each value where a number may stand")
+    @Test("A template has C's layout, with each value aligned for a number")
     func layout() throws {
         let template: AttributeTemplate = [
             .objectClass(.secretKey), .token(true), .label("abc"), .secretValue(SecretBytes([7, 8, 9, 10, 11])),
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test("An empty template is nothing and zero")
+    @Test("An empty template is a null pointer and zero")
     func emptyLayout() throws {
         try unsafe AttributeTemplate().withCTemplate { (attributes, count) throws(PKCS11Error) in
             let isNothing = unsafe attributes == nil
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test("A value that grows while it is read is read again, and is not taken for absent", arguments: [1, 2, 1000])
+    @Test("A value that grows during a read is read again, and not reported as absent", arguments: [1, 2, 1000])
     func growth(times: Int) throws {
         let token = try TestToken.make(label: "growing")
         let directory = try TemporaryDirectory()
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test("A secret that grows while it is read is read again")
+    @Test("A secret that grows during a read is read again")
     func growthOfSecret() throws {
         let token = try TestToken.make(label: "growing")
         let directory = try TemporaryDirectory()
@@ -117,7 +117,7 @@ import Testing
         let calls: Int
     }
 
-    @Test("Reading attributes takes one call, and never more than three", arguments: [
+    @Test("Reading attributes takes one call, and at most three", arguments: [
         Count(testDescription: "known sizes", types: [.objectClass, .token, .isPrivate], valueCount: 10, calls: 1),
         Count(testDescription: "usual sizes", types: [.objectClass, .label, .application, .value],
             valueCount: 4096, calls: 1),

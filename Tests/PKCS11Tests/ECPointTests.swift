@@ -2,7 +2,7 @@ import PKCS11
 import Testing
 
 @Suite struct ECPointTests {
-    @Test("ten thousand random points decode from both encodings", arguments: EllipticCurve.all)
+    @Test("Ten thousand random points decode from both encodings", arguments: EllipticCurve.all)
     func random(curve: EllipticCurve) throws {
         var generator = SystemRandomNumberGenerator()
         for _ in 0..<2_500 {
@@ -38,7 +38,7 @@ import Testing
         #expect(ECPoint([0x04, 0x41] + raw, curve: .p256) == point)
     }
 
-    @Test func `a bit string is taken apart too`() throws {
+    @Test func `a bit string is decoded too`() throws {
         let raw = [UInt8](repeating: 5, count: 32)
         #expect(ECPoint([0x03, 0x21, 0x00] + raw, curve: .ed25519)?.rawBytes == raw)
     }
@@ -59,12 +59,12 @@ import Testing
         #expect(ECPoint(x: .init(repeating: 1, count: 32), y: .init(repeating: 1, count: 32), curve: .ed25519) == nil)
     }
 
-    @Test("a curve is known by its parameters", arguments: EllipticCurve.all)
+    @Test("A curve is identified by its parameters", arguments: EllipticCurve.all)
     func parameters(curve: EllipticCurve) {
         #expect(EllipticCurve(parametersDER: curve.parametersDER) == curve)
     }
 
-    @Test func `Ed25519 is known by its printable name, and nothing else is guessed`() {
+    @Test func `Ed25519 is identified by its printable name, and nothing else is guessed`() {
         #expect(EllipticCurve(parametersDER: [0x13, 0x0c] + Array("edwards25519".utf8)) == .ed25519)
         #expect(EllipticCurve(parametersDER: [0x06, 0x05, 0x2b, 0x81, 0x04, 0x00, 0x0a]) == nil)
         #expect(EllipticCurve(parametersDER: []) == nil)

@@ -8,7 +8,8 @@ import Testing
 
     /// The attributes of a private key that stays on the token and cannot leave it.
     private func privateTemplate(_ usage: Attribute) -> AttributeTemplate {
-        [.token(true), .isPrivate(true), .sensitive(true), .extractable(false), .id([1, 2, 3, 4]), .label("pair"), usage]
+        [.token(true), .isPrivate(true), .sensitive(true), .extractable(false), .id([1, 2, 3, 4]), .label("pair"),
+            usage]
     }
 
     private func rsaPair(
@@ -109,7 +110,7 @@ import Testing
         #expect(again.count == signature.count)
     }
 
-    @Test("OpenSSL verifies Ed25519 signatures, also of nothing", arguments: [0, 1, 5000])
+    @Test("OpenSSL verifies Ed25519 signatures, also over an empty message", arguments: [0, 1, 5000])
     func eddsaSignatures(count: Int) throws {
         let token = try TestToken.make(label: "eddsa")
         let session = try token.openSession()
@@ -130,7 +131,7 @@ import Testing
         #expect(isGood)
     }
 
-    @Test("What OpenSSL encrypts with OAEP the token decrypts, and what was changed it refuses")
+    @Test("The token decrypts OpenSSL's OAEP ciphertext, and refuses a changed one")
     func oaep() throws {
         let token = try TestToken.make(label: "oaep")
         let session = try token.openSession()
@@ -158,7 +159,7 @@ import Testing
         #expect(error?.function == .decrypt)
     }
 
-    @Test("ECDH gives what OpenSSL gets from the other side")
+    @Test("ECDH gives the secret that OpenSSL computes on the other side")
     func ecdh() throws {
         let token = try TestToken.make(label: "ecdh")
         let session = try token.openSession()
@@ -178,7 +179,7 @@ import Testing
         #expect(secret == SecretBytes(expected))
     }
 
-    @Test("What was asked of a private key is what it says, and its secret parts stay hidden")
+    @Test("A private key has the requested attributes, and its secret parts stay hidden")
     func attributeReadBack() throws {
         let token = try TestToken.make(label: "readback")
         let session = try token.openSession()

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite("Login") struct LoginTests {
-    @Test("Login holds for all sessions with the token, and ends with the last of them")
+    @Test("A login applies to all sessions with the token, and ends with the last of them")
     func sharedByAllSessions() throws {
         let token = try TestToken.make(label: "login")
         let first = try token.slot.openSession()
@@ -29,7 +29,7 @@ import Testing
         let answer: ReturnValue
     }
 
-    @Test("A wrong PIN is refused and leaves a mark on the token", arguments: [
+    @Test("A wrong PIN is refused, and the token shows that one failed", arguments: [
         WrongPIN(testDescription: "another", pin: SecretBytes(utf8: "4321-user"), answer: .pinIncorrect),
         WrongPIN(testDescription: "empty", pin: SecretBytes(utf8: ""), answer: .pinIncorrect),
         WrongPIN(testDescription: "the officer's", pin: SecretBytes(utf8: TestToken.securityOfficerPINText),
@@ -45,7 +45,7 @@ import Testing
         #expect(try !token.slot.tokenInfo().flags.contains(.userPINCountLow))
     }
 
-    @Test("No PIN text is in the error of a refused login")
+    @Test("The error of a refused login does not contain the PIN")
     func errorHoldsNoPIN() throws {
         let token = try TestToken.make(label: "planted")
         let error = #expect(throws: PKCS11Error.self) { try token.logIn(SecretBytes(utf8: "planted-secret")) }
@@ -54,7 +54,7 @@ import Testing
         #expect(!dumped.contains("planted-secret"))
     }
 
-    @Test("A changed PIN takes the old one's place")
+    @Test("A changed PIN replaces the old one")
     func changePIN() throws {
         let token = try TestToken.make(label: "change")
         let new = SecretBytes(utf8: "another-pin")
@@ -66,7 +66,7 @@ import Testing
         try token.logIn(new)
     }
 
-    @Test("Logging out without having logged in is an error that leaves the session whole")
+    @Test("A logout without a login is an error, and the session stays usable")
     func logoutTwice() throws {
         let token = try TestToken.make(label: "logout")
         let session = try token.openSession()
@@ -77,7 +77,7 @@ import Testing
         #expect(!isBroken)
     }
 
-    @Test("The security officer cannot log in while a session is open for reading only")
+    @Test("The security officer cannot log in while a read-only session is open")
     func officerAndReaders() throws {
         let token = try TestToken.make(label: "officer")
         let reader = try token.slot.openSession(readWrite: false)

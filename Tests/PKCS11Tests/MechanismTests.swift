@@ -49,7 +49,7 @@ import Testing
         #expect(Mechanism.rsaPSS(hash: hash, type: hash.rsaPSS).type.name.hasSuffix("_RSA_PKCS_PSS"))
     }
 
-    @Test func `OAEP says that its label is given, even where it is empty`() throws {
+    @Test func `OAEP marks its label as given, even if it is empty`() throws {
         let empty = try inspect(.rsaOAEP(hash: .sha1), pointers: [3: 4])
         #expect(empty == Seen(words: [CKM_SHA_1, CKG_MGF1_SHA1, CKZ_DATA_SPECIFIED, 0, 0], pointed: [[]]))
         let labelled = try inspect(.rsaOAEP(hash: .sha256, label: [1, 2, 3]), pointers: [3: 4])
@@ -57,7 +57,7 @@ import Testing
             words: [CKM_SHA256, CKG_MGF1_SHA256, CKZ_DATA_SPECIFIED, 1, 3], pointed: [[1, 2, 3]]))
     }
 
-    @Test func `GCM gives the bits of its vector as eight times the bytes`() throws {
+    @Test func `GCM gives the length of its vector in bits as eight times the bytes`() throws {
         let seen = try inspect(
             .aesGCM(iv: Array(1...12), additionalData: [9, 8], tagBits: 96), pointers: [0: 1, 3: 4])
         #expect(seen == Seen(words: [1, 12, 96, 1, 2, 96], pointed: [Array(1...12), [9, 8]]))
@@ -87,7 +87,7 @@ import Testing
         #expect(seen.words[1] == 0x0706_0504_0302_0100)
     }
 
-    @Test func `a token that writes into the parameters does not change ours`() throws {
+    @Test func `a token that writes into the parameters does not change the mechanism`() throws {
         let mechanism = Mechanism.aesCBC(iv: Array(repeating: 1, count: 16))
         try unsafe mechanism.withCMechanism { (pointer) throws(PKCS11Error) in
             unsafe pointer.pointee.pParameter?.storeBytes(of: 0xff, as: UInt8.self)

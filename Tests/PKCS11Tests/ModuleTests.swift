@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite("Modules") struct ModuleTests {
-    @Test("A missing file is said to be missing")
+    @Test("The error says that a file is missing")
     func missingFile() throws {
         let error = try refusal { try Module.load(path: "/nowhere/libnothing.so") }
         #expect(error?.function == .moduleLoad)
@@ -13,7 +13,7 @@ import Testing
         #expect(error?.detail == "/nowhere/libnothing.so: file not found")
     }
 
-    @Test("What is no regular file is no module, and nobody waits for a FIFO to become one", arguments: [true, false])
+    @Test("Only a regular file can be a module, and a FIFO is refused without a wait", arguments: [true, false])
     func noRegularFile(isLinked: Bool) throws {
         let directory = try TemporaryDirectory()
         let fifo = directory.file("fifo.so")
@@ -29,12 +29,13 @@ import Testing
         #expect(error?.detail == "\(path): not a regular file")
     }
 
-    @Test("A file that is no library, and a library that is no module, are errors that name the file")
+    @Test("A file that is not a library, and a library that is not a module, give errors that name the file")
     func notAModule() throws {
         let directory = try TemporaryDirectory()
         let text = try directory.write(Array("no library".utf8), to: "text.so")
         let other = try #require(
-            ["/usr/lib/x86_64-linux-gnu/libz.so.1", "/usr/lib/x86_64-linux-gnu/libp11-kit.so.0", "/lib/x86_64-linux-gnu/libm.so.6"]
+            ["/usr/lib/x86_64-linux-gnu/libz.so.1", "/usr/lib/x86_64-linux-gnu/libp11-kit.so.0",
+                "/lib/x86_64-linux-gnu/libm.so.6"]
                 .first { FileManager.default.fileExists(atPath: $0) })
         for path in [text, other] {
             let error = try refusal { try Module.load(path: path) }
@@ -49,7 +50,7 @@ import Testing
         #expect(try Module.registered(named: "keyfob-has-no-such-module") == nil)
     }
 
-    @Test("A slot is found by the bytes of its description, of which one spelling is not another")
+    @Test("A slot is found by the bytes of its description, in one spelling only")
     func slotDescription() throws {
         let token = try TestToken.make(label: "slotted")
         let directory = try TemporaryDirectory()
@@ -63,11 +64,11 @@ import Testing
             #expect(try module.slot(matching: uri) == nil, "\(other)")
         }
         uri.slotDescription = nil
-        uri.slotManufacturer = "somebody else"
+        uri.slotManufacturer = "another maker"
         #expect(try module.slot(matching: uri) == nil)
     }
 
-    @Test("A token that is in another slot than asked for is not looked for among those that cannot be read")
+    @Test("If a URI names a slot that holds another token, unreadable tokens elsewhere are not searched")
     func slotDescriptionBesideUnreadable() throws {
         let unreadable = try TestToken.make(label: "unreadable")
         let token = try TestToken.make(label: "readable")
@@ -83,7 +84,7 @@ import Testing
         #expect(try refusal { try module.slot(matching: uri) }?.returnValue == .generalError)
     }
 
-    @Test("A library is one module, by whatever path it is loaded")
+    @Test("A library is one module, even if it is loaded by different paths")
     func onePerLibrary() throws {
         let module = try TestToken.loadModule()
         let directory = try TemporaryDirectory()
@@ -123,7 +124,7 @@ import Testing
         let isBroken = old.isBroken
         #expect(isBroken)
 
-        // Soon after the last time it does nothing; on a busy machine more time may have passed.
+        // Soon after the last call it does nothing. On a busy machine more time may have passed.
         try module.reinitialize()
         let later = module.generation
         #expect(later <= first + 2)
@@ -154,8 +155,8 @@ import Testing
 
     /// Initialises a module again while an operation runs.
     ///
-    /// - Returns: Whether the operation ended within the second that it is waited for. On a busy machine it may not,
-    ///   and the test then shows nothing.
+    /// - Returns: Whether the operation ended within a second. On a busy machine it may take longer, and the test then
+    ///   shows nothing.
     private func reinitializesBesideOperation() throws -> Bool {
         let directory = try TemporaryDirectory()
         let pool = try Self.lonelyPool(in: directory)
@@ -200,7 +201,7 @@ import Testing
             }
         }
         #expect(error?.returnValue == .sessionHandleInvalid)
-        // The operation has left nothing behind that other calls would wait for.
+        // The operation has left nothing that delays other calls.
         try pool.withSession { _ = try $0.info() }
     }
 }

@@ -11,7 +11,7 @@ import Testing
         ]
     }
 
-    @Test("What was created is found, and what does not fit is not")
+    @Test("A search finds an object that was created, and none that does not match")
     func createAndFind() throws {
         let token = try TestToken.make(label: "find")
         let session = try token.openSession()
@@ -25,7 +25,7 @@ import Testing
         #expect(missing.isEmpty)
     }
 
-    @Test("A search returns all of many, and no more than its limit", arguments: [0, 1, 127, 128, 129, 300])
+    @Test("A search returns many objects, up to its limit", arguments: [0, 1, 127, 128, 129, 300])
     func limits(limit: Int) throws {
         let token = try TestToken.make(label: "limits")
         let session = try token.openSession()
@@ -43,7 +43,7 @@ import Testing
         #expect(again.count == 1)
     }
 
-    @Test("Other programs see a public object, and only that")
+    @Test("Other programs see a public object, and no private one")
     func seenByOthers() throws {
         let token = try TestToken.make(label: "others")
         let session = try token.openSession()
@@ -58,7 +58,7 @@ import Testing
         #expect(!result.stdout.contains("'hidden'"))
     }
 
-    @Test("Private objects vanish with the logout, and their handles stay dead after the next login")
+    @Test("Private objects disappear at logout, and their handles stay invalid after the next login")
     func handlesAfterLogout() throws {
         let token = try TestToken.make(label: "handles")
         let session = try token.openSession()
@@ -76,7 +76,7 @@ import Testing
         #expect(found.count == 1 && found.first != old)
     }
 
-    @Test("Destroyed is destroyed")
+    @Test("A destroyed object cannot be found or used")
     func destroy() throws {
         let token = try TestToken.make(label: "destroy")
         let session = try token.openSession()
@@ -89,7 +89,7 @@ import Testing
         #expect(error?.function == .destroyObject)
     }
 
-    @Test("A copy differs in what was asked, and outlives the original")
+    @Test("A copy has the requested changes, and remains when the original is destroyed")
     func copy() throws {
         let token = try TestToken.make(label: "copy")
         let session = try token.openSession()
@@ -102,7 +102,7 @@ import Testing
         #expect(values.bool(.token) == true)
     }
 
-    @Test("A label changes; what the token protects does not")
+    @Test("A label can be changed; attributes that the token protects cannot")
     func setAttributes() throws {
         let token = try TestToken.make(label: "set")
         let session = try token.openSession()
@@ -126,7 +126,7 @@ import Testing
         #expect(found.isEmpty)
     }
 
-    @Test("A session for reading refuses to write, and closed sessions refuse everything")
+    @Test("A read-only session refuses to write, and a closed session refuses every call")
     func readOnlySession() throws {
         let token = try TestToken.make(label: "readonly")
         let session = try token.openSession(readWrite: false)
@@ -134,7 +134,7 @@ import Testing
         #expect(error?.returnValue == .sessionReadOnly)
     }
 
-    @Test("Values of every kind come back as they went", arguments: [0, 1, 255, 4096, 4097, 100_000])
+    @Test("Values of every kind are read back unchanged", arguments: [0, 1, 255, 4096, 4097, 100_000])
     func sizes(count: Int) throws {
         let token = try TestToken.make(label: "sizes")
         let session = try token.openSession()

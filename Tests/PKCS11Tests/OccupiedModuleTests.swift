@@ -54,7 +54,7 @@ import Testing
         #expect(error?.detail?.hasPrefix("another call of the module has not returned") == true)
     }
 
-    @Test func `who wants a session meanwhile is refused at his deadline, and gets one afterwards`() throws {
+    @Test func `a request for a session is refused at its deadline, and succeeds afterwards`() throws {
         let (known, stranger) = (makePool(), makePool())
         // The only session of `known` is in use, and the pool knows the token's slot.
         try known.withSession(idempotent: false) { _ in
@@ -66,7 +66,7 @@ import Testing
         for pool in [known, stranger] { #expect(try pool.withSession { try $0.info().isUserLoggedIn }) }
     }
 
-    @Test func `who wants to list objects while a call that adds one does not return is refused in the end`() throws {
+    @Test func `a request to list objects is refused after a wait while a call that adds one does not return`() throws {
         let module = token.module
         let hasBegun = Lock(false)
         let isOver = Lock(false)
@@ -97,7 +97,7 @@ import Testing
         try session.close()
     }
 
-    @Test func `who loads a module that another thread is still initialising is refused in the end`() throws {
+    @Test func `loading a module that another thread is still initialising is refused after a wait`() throws {
         let slow = try FaultyModule(in: TemporaryDirectory(), saying: "hold-init")
         let path = slow.path
         let first = Lock<Module?>(nil)
@@ -118,7 +118,7 @@ import Testing
         #expect(module === again)
     }
 
-    @Test func `sessions that are closed meanwhile keep nobody waiting, and are closed afterwards`() throws {
+    @Test func `closing a session does not wait for the call, and the sessions are closed afterwards`() throws {
         let pool = makePool()
         let handle = try pool.withSession { $0.handle }
         let module = token.module

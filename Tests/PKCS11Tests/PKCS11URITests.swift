@@ -120,7 +120,7 @@ import Testing
         #expect(uri.unrecognizedAttributes.isEmpty)
     }
 
-    @Test func `the scheme and the names of RFC 7512 may be in capitals, and are printed in small letters`() throws {
+    @Test func `the scheme and the names of RFC 7512 may be in capitals, and are printed in lower case`() throws {
         let uri = try PKCS11URI("PkCs11:Token=A;SLOT-ID=7;X-Y=z?PIN-Source=file:/P&Module-Name=N&x-z=y")
         #expect(uri.description == "pkcs11:slot-id=7;token=A;X-Y=z?pin-source=file%3A%2FP&module-name=N&x-z=y")
         let secret = try PKCS11URI("PKCS11:object=a?PIN-VALUE=4711")
@@ -135,7 +135,7 @@ import Testing
         ("pkcs11:object=a?pinfile=/pin-value", false), ("PIN value", false), ("pkcs11:object=pin", false),
         ("pin=1", false), ("pkcs11:spin=1", false),
     ])
-    func `a text that holds a PIN is known by the name of the attribute`(text: String, holdsPIN: Bool) {
+    func `a text with a PIN is recognised by the name of the attribute`(text: String, holdsPIN: Bool) {
         #expect(PKCS11URI.seemsToHoldPIN(text) == holdsPIN)
     }
 
@@ -154,7 +154,7 @@ import Testing
         #expect(try PKCS11URI(printed).unrecognizedAttributes == uri.unrecognizedAttributes)
     }
 
-    @Test func `a name that a program makes up cannot break out of its place`() throws {
+    @Test func `an invented attribute name cannot break out of its place`() throws {
         var uri = try PKCS11URI("pkcs11:token=a")
         uri.vendorQuery = ["x y&pin-source": "|rm"]
         #expect(uri.description == "pkcs11:token=a?x%20y%26pin-source=%7Crm")
@@ -175,14 +175,14 @@ import Testing
         #expect(error.map { !"\($0)".contains("s3cr") } == true)
     }
 
-    @Test func `equality sees the PIN and not the order`() throws {
+    @Test func `equality compares the PIN and ignores the order`() throws {
         #expect(try PKCS11URI("pkcs11:token=a;object=b") == PKCS11URI("pkcs11:object=b;token=a"))
         #expect(try PKCS11URI("pkcs11:?pin-value=a") != PKCS11URI("pkcs11:?pin-value=b"))
         #expect(try PKCS11URI("pkcs11:token=a") != PKCS11URI("pkcs11:token=A"))
         #expect(try PKCS11URI("pkcs11:token=") != PKCS11URI("pkcs11:"))
     }
 
-    @Test("random identifiers and labels survive the round trip", arguments: 0..<200)
+    @Test("Random identifiers and labels survive the round trip", arguments: 0..<200)
     func roundTrip(seed: Int) throws {
         var generator = SystemRandomNumberGenerator()
         var uri = PKCS11URI()

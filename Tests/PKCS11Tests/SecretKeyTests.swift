@@ -19,7 +19,7 @@ import Testing
         ])
     }
 
-    @Test("AES-GCM is that of the published test case, tag and additional data included")
+    @Test("AES-GCM gives the results of the published test case, with tag and additional data")
     func gcmVector() throws {
         let token = try TestToken.make(label: "gcm")
         let session = try token.openSession()
@@ -43,7 +43,7 @@ import Testing
         #expect(secret == ciphertext)
     }
 
-    @Test("AES-GCM returns what it was given, whatever the size", arguments: [0, 1, 16, 32, 1000, 5000, 200_000])
+    @Test("AES-GCM decrypts its own output of any size", arguments: [0, 1, 16, 32, 1000, 5000, 200_000])
     func gcmSizes(count: Int) throws {
         let token = try TestToken.make(label: "gcmsize")
         let session = try token.openSession()
@@ -59,7 +59,7 @@ import Testing
         #expect(plain == plaintext)
     }
 
-    @Test("A changed ciphertext or other additional data give an error, and a session that must be closed")
+    @Test("A changed ciphertext or other additional data give an error and a session that must be closed")
     func gcmTampering() throws {
         let token = try TestToken.make(label: "tamper")
         let session = try token.openSession()
@@ -83,7 +83,7 @@ import Testing
         #expect(tampered?.function == .decrypt)
     }
 
-    @Test("Key wrap is that of RFC 3394, both ways")
+    @Test("Key wrap gives the results of RFC 3394, in both directions")
     func keyWrapVector() throws {
         let token = try TestToken.make(label: "wrap")
         let session = try token.openSession()
@@ -108,7 +108,7 @@ import Testing
         #expect(error?.function == .unwrapKey)
     }
 
-    @Test("A key that may not leave the token does not")
+    @Test("A key that must stay on the token cannot be exported")
     func unextractable() throws {
         let token = try TestToken.make(label: "stay")
         let session = try token.openSession()
@@ -120,7 +120,7 @@ import Testing
         #expect(values.bool(.extractable) == false)
     }
 
-    @Test("Generated keys have the size that was asked for", arguments: [UInt(16), 24, 32])
+    @Test("Generated keys have the requested size", arguments: [UInt(16), 24, 32])
     func generation(bytes: UInt) throws {
         let token = try TestToken.make(label: "aes")
         let session = try token.openSession()
@@ -131,7 +131,7 @@ import Testing
         #expect(values.bool(.sensitive) == true)
     }
 
-    @Test("Random bytes are as many as asked for, and others each time", arguments: [1, 32, 4096])
+    @Test("Random bytes have the requested length, and differ each time", arguments: [1, 32, 4096])
     func random(count: Int) throws {
         let token = try TestToken.make(label: "random")
         let session = try token.openSession()

@@ -19,7 +19,7 @@ import Testing
         return number
     }
 
-    @Test func `sessions are opened up to the limit, then one waits`() throws {
+    @Test func `sessions are opened up to the limit, then a request waits`() throws {
         var machine = try busy()
         #expect(machine.sessionCount == 2)
         _ = try wait(&machine)
@@ -31,13 +31,13 @@ import Testing
         var machine = try busy()
         for lease in [1, 2] { guard case .nothing = machine.release(lease, isUsable: true) else { throw Unexpected() } }
         guard case .use(2) = machine.request() else { throw Unexpected() }
-        let outcome1 = machine.takeIdle()
-        #expect(outcome1 == 1)
-        let outcome2 = machine.takeIdle()
-        #expect(outcome2 == nil)
+        let idle = machine.takeIdle()
+        #expect(idle == 1)
+        let noIdle = machine.takeIdle()
+        #expect(noIdle == nil)
     }
 
-    @Test func `ripe waiters are served in the order of their coming`() throws {
+    @Test func `ripe waiters are served in order of arrival`() throws {
         var machine = try busy()
         let numbers = try (0..<3).map { _ in try wait(&machine) }
         for number in numbers { guard case nil = machine.ripen(number) else { throw Unexpected() } }
@@ -47,29 +47,29 @@ import Testing
         guard case .nothing = machine.release(1, isUsable: true) else { throw Unexpected() }
     }
 
-    @Test func `a waiter that is not ripe may be overtaken, and finds what lies idle when it is`() throws {
+    @Test func `a waiter that is not ripe may be overtaken, and takes an idle session when it becomes ripe`() throws {
         var machine = try busy()
         let number = try wait(&machine)
         guard case .nothing = machine.release(1, isUsable: true) else { throw Unexpected() }
-        let outcome3 = machine.takeIdle()
-        #expect(outcome3 == 1)
+        let idle = machine.takeIdle()
+        #expect(idle == 1)
         guard case .nothing = machine.release(1, isUsable: true) else { throw Unexpected() }
         guard case .use(1) = machine.ripen(number) else { throw Unexpected() }
         #expect(machine.waiterCount == 0)
-        let outcome4 = machine.abandon(number)
-        #expect(!outcome4)
+        let hasGivenUp = machine.abandon(number)
+        #expect(!hasGivenUp)
     }
 
-    @Test func `a waiter that gave up is not served, and one that was served cannot give up`() throws {
+    @Test func `a waiter that gave up is not served, and a served waiter cannot give up`() throws {
         var machine = try busy()
         let first = try wait(&machine)
         let second = try wait(&machine)
         for number in [first, second] { guard case nil = machine.ripen(number) else { throw Unexpected() } }
-        let outcome5 = machine.abandon(first)
-        #expect(outcome5)
+        let hasFirstGivenUp = machine.abandon(first)
+        #expect(hasFirstGivenUp)
         guard case .handOver(second, 1) = machine.release(1, isUsable: true) else { throw Unexpected() }
-        let outcome6 = machine.abandon(second)
-        #expect(!outcome6)
+        let hasSecondGivenUp = machine.abandon(second)
+        #expect(!hasSecondGivenUp)
     }
 
     @Test func `a broken session is closed, and the first waiter opens another`() throws {
@@ -83,30 +83,30 @@ import Testing
         #expect(machine.waiterCount == 0)
     }
 
-    @Test func `a full token lowers the limit to what is open`() throws {
+    @Test func `a full token lowers the limit to the number of open sessions`() throws {
         var machine = try busy()
-        let outcome7 = machine.openFailed(isFull: true)
-        #expect(outcome7 == nil)
+        let nextWaiter = machine.openFailed(isFull: true)
+        #expect(nextWaiter == nil)
         #expect(machine.limit == 1)
         _ = try wait(&machine)
         #expect(machine.waiterCount == 1)
     }
 
-    @Test func `an opening that failed lets the next waiter try`() throws {
+    @Test func `a failed opening lets the next waiter try`() throws {
         var machine = try busy()
         let number = try wait(&machine)
-        let outcome8 = machine.openFailed(isFull: false)
-        #expect(outcome8 == number)
+        let nextWaiter = machine.openFailed(isFull: false)
+        #expect(nextWaiter == number)
         #expect(machine.sessionCount == 2)
-        let outcome9 = machine.openFailed(isFull: false)
-        #expect(outcome9 == nil)
-        let outcome10 = machine.openFailed(isFull: true)
-        #expect(outcome10 == nil)
+        let noWaiter = machine.openFailed(isFull: false)
+        #expect(noWaiter == nil)
+        let noWaiterWhenFull = machine.openFailed(isFull: true)
+        #expect(noWaiterWhenFull == nil)
         #expect(machine.sessionCount == 0)
         #expect(machine.limit == 2)
     }
 
-    @Test func `suspected sessions are all taken away`() throws {
+    @Test func `all suspected sessions are taken away`() throws {
         var machine = try busy()
         let number = try wait(&machine)
         _ = machine.release(1, isUsable: true)
@@ -116,7 +116,7 @@ import Testing
         #expect(machine.sessionCount == 2)
     }
 
-    @Test func `a closed pool serves nobody and keeps nothing`() throws {
+    @Test func `a closed pool serves no request and keeps no session`() throws {
         var machine = try busy()
         let number = try wait(&machine)
         _ = machine.release(1, isUsable: true)
@@ -128,7 +128,7 @@ import Testing
         #expect(machine.sessionCount == 0)
     }
 
-    @Test("whatever happens, the count is right and no ripe waiter waits beside an idle session", arguments: 1...4)
+    @Test("The count is right after any events, and no ripe waiter waits beside an idle session", arguments: 1...4)
     func random(limit: Int) {
         var machine = Machine(limit: limit)
         var leased: [Int] = []
@@ -142,7 +142,7 @@ import Testing
                 case .use(let lease): leased.append(lease)
                 case .open: opening += 1
                 case .wait(let number): waiting.append((number, false))
-                case .closed: Issue.record("nobody closed it")
+                case .closed: Issue.record("no call has closed the pool")
                 }
             case 2 where !leased.isEmpty:
                 let lease = leased.remove(at: Int.random(in: leased.indices))
@@ -179,8 +179,8 @@ import Testing
                 case nil: waiting[index].isRipe = true
                 }
             case 5 where !waiting.isEmpty:
-                let outcome11 = machine.abandon(waiting.removeLast().number)
-                #expect(outcome11)
+                let hasGivenUp = machine.abandon(waiting.removeLast().number)
+                #expect(hasGivenUp)
             default: break
             }
             #expect(machine.sessionCount == leased.count + opening + machine.idle.count)
@@ -220,21 +220,21 @@ import Testing
         #expect(taken == steps)
     }
 
-    @Test func `a lost daemon behind a general error is reloaded once, a bad tag never`() {
+    @Test func `a lost daemon behind a general error causes one reload, and a bad tag causes none`() {
         var lost = Ladder()
-        let outcome12 = lost.step(after: .generalError, .init())
-        #expect(outcome12 == .replaceSession)
-        let outcome13 = lost.step(after: .generalError, .init())
-        #expect(outcome13 == .probe)
-        let outcome14 = lost.step(afterProbe: false)
-        #expect(outcome14 == .reload)
-        let outcome15 = lost.step(after: .generalError, .init())
-        #expect(outcome15 == .fail)
+        let firstStep = lost.step(after: .generalError, .init())
+        #expect(firstStep == .replaceSession)
+        let secondStep = lost.step(after: .generalError, .init())
+        #expect(secondStep == .probe)
+        let stepAfterProbe = lost.step(afterProbe: false)
+        #expect(stepAfterProbe == .reload)
+        let lastStep = lost.step(after: .generalError, .init())
+        #expect(lastStep == .fail)
         var badTag = Ladder()
         _ = badTag.step(after: .generalError, .init())
         _ = badTag.step(after: .generalError, .init())
-        let outcome16 = badTag.step(afterProbe: true)
-        #expect(outcome16 == .fail)
+        let stepAfterBadTag = badTag.step(afterProbe: true)
+        #expect(stepAfterBadTag == .fail)
         #expect(!badTag.hasReloaded)
     }
 
@@ -243,13 +243,13 @@ import Testing
         arguments: ReturnValue.recoveryGroups.flatMap(\.members))
     func never(value: ReturnValue) {
         var ladder = Ladder()
-        let outcome17 = ladder.step(after: value, .init(isIdempotent: false))
-        #expect(outcome17 == .fail)
-        let outcome18 = ladder.step(after: value, .init(isLate: true))
-        #expect(outcome18 == .fail)
+        let unrepeatableStep = ladder.step(after: value, .init(isIdempotent: false))
+        #expect(unrepeatableStep == .fail)
+        let lateStep = ladder.step(after: value, .init(isLate: true))
+        #expect(lateStep == .fail)
     }
 
-    @Test func `any sequence of refusals ends soon, with one login and one reload at the most`() {
+    @Test func `any sequence of refusals ends soon, with at most one login and one reload`() {
         for _ in 0..<2_000 {
             var ladder = Ladder()
             var counts = (steps: 0, logins: 0, reloads: 0)

@@ -5,7 +5,7 @@ import Testing
 
 /// Tests the pool's logins and the PINs that it sends, with a separate module for each test.
 @Suite struct SessionPoolLoginTests {
-    @Test func `a login sends no PIN that an operation has sent since it is what it is, and was refused`() throws {
+    @Test func `a login does not send a PIN that an operation has sent and the token has refused`() throws {
         let token = try TestToken.make(label: "pool")
         let directory = try TemporaryDirectory()
         let faulty = try FaultyModule(in: directory, saying: "login=160,9")
@@ -29,7 +29,7 @@ import Testing
         ("login=50,9", .deviceRemoved, 1), ("login=224,9 pin-low", .tokenNotPresent, 1),
         ("login=160,9", .pinIncorrect, 1), ("login=258,9", .userPINNotInitialized, 1),
     ] as [(String, ReturnValue?, Int)])
-    func `a login is sent once more only where the token cannot have looked at the PIN, and fails as itself`(
+    func `a login is repeated only if the token cannot have checked the PIN, and fails with its own error`(
         words: String, refusal: ReturnValue?, logins: Int
     ) throws {
         let token = try TestToken.make(label: "pool")
@@ -45,7 +45,7 @@ import Testing
         #expect(try faulty.logins == logins)
     }
 
-    @Test func `a PIN that is not sent on the final try logs nobody else out`() throws {
+    @Test func `a PIN that is not sent on the final try logs out no other session`() throws {
         let token = try TestToken.make(label: "pool")
         let directory = try TemporaryDirectory()
         let faulty = try FaultyModule(in: directory)
@@ -59,7 +59,7 @@ import Testing
         #expect(try first.withSession { try $0.info().isUserLoggedIn })
     }
 
-    @Test func `who logs out after a new initialisation is not told that his session has ended`() throws {
+    @Test func `a logout after a new initialisation is not told that its session has ended`() throws {
         let token = try TestToken.make(label: "pool")
         let directory = try TemporaryDirectory()
         let module = try token.behind(FaultyModule(in: directory)).module
@@ -72,7 +72,7 @@ import Testing
         #expect(try pool.withSession { try $0.info().isUserLoggedIn })
     }
 
-    @Test func `who has no PIN to send logs nobody out, and is nobody`() throws {
+    @Test func `a pool without a PIN to send logs no other session out, and is not logged in`() throws {
         let token = try TestToken.make(label: "pool")
         let directory = try TemporaryDirectory()
         let module = try token.behind(FaultyModule(in: directory)).module
@@ -82,7 +82,7 @@ import Testing
         #expect(try first.withSession { try $0.info().isUserLoggedIn })
     }
 
-    @Test func `a login that was lost comes back where the pool fills the token`() throws {
+    @Test func `a lost login is restored when the pool fills the token`() throws {
         let token = try TestToken.make(label: "pool")
         let directory = try TemporaryDirectory()
         let faulty = try FaultyModule(in: directory, saying: "sessions=3")
@@ -104,7 +104,7 @@ import Testing
         try other.close()
     }
 
-    @Test func `whoever sends the PIN for one use of a key is waited for no longer than for a session`() throws {
+    @Test func `the wait for a PIN for one use of a key is limited like the wait for a session`() throws {
         let token = try TestToken.make(label: "pool")
         let directory = try TemporaryDirectory()
         let module = try Module.load(path: FaultyModule(in: directory).path)

@@ -64,7 +64,7 @@ import TestSupport
 
     private let digest = [UInt8](repeating: 7, count: 32)
 
-    @Test func `a thread that lists objects does not spoil the keys that others are making`() throws {
+    @Test func `a thread that lists objects does not disturb threads that create keys`() throws {
         let fixture = try Fixture()
         let (failures, made) = (Lock<[String]>([]), Counter())
         onThreads(3) { index in
@@ -87,7 +87,7 @@ import TestSupport
         #expect(made.value == 40)
     }
 
-    @Test func `eight threads sign five hundred times each with two sessions`() throws {
+    @Test func `eight threads make five hundred signatures each with two sessions`() throws {
         let fixture = try Fixture(.init(maximumSessions: 2))
         let key = try fixture.makeKey()
         let (pool, digest, signed) = (fixture.pool, digest, Counter())
@@ -111,7 +111,7 @@ import TestSupport
         #expect(handles.withLock { $0.count } == 2)
     }
 
-    @Test func `a call gives up when all sessions stay in use`() throws {
+    @Test func `a call gives up if all sessions stay in use`() throws {
         let fixture = try Fixture(.init(maximumSessions: 1))
         let pool = fixture.pool
         try pool.withSession { _ in
@@ -128,7 +128,7 @@ import TestSupport
         try pool.withSession { _ in }
     }
 
-    @Test func `a session that broke is replaced`() throws {
+    @Test func `a broken session is replaced`() throws {
         let fixture = try Fixture(.init(maximumSessions: 1))
         let first = try fixture.pool.withSession { session in
             session.markBroken()
@@ -143,7 +143,7 @@ import TestSupport
         #expect(fixture.asked.value == 1)
     }
 
-    @Test func `an operation heals when its session is closed behind its back`() throws {
+    @Test func `an operation recovers if its session is closed by other code`() throws {
         let fixture = try Fixture(.init(maximumSessions: 1))
         _ = try fixture.makeKey()
         let runs = Counter()
@@ -165,7 +165,7 @@ import TestSupport
         #expect(runs.value == 2)
     }
 
-    @Test func `an operation heals when all sessions are closed and the login with them`() throws {
+    @Test func `an operation recovers if all sessions are closed, and the login with them`() throws {
         let fixture = try Fixture(.init(maximumSessions: 2))
         _ = try fixture.makeKey()
         let closeAll = try #require(unsafe fixture.token.module.functions.table.pointee.C_CloseAllSessions)
@@ -178,7 +178,7 @@ import TestSupport
         #expect(fixture.pool.loginEpoch != epoch)
     }
 
-    @Test func `what may not run twice is not run twice`() throws {
+    @Test func `an operation that may not run twice is not run twice`() throws {
         let fixture = try Fixture()
         let runs = Counter()
         let error = #expect(throws: PKCS11Error.self) {
@@ -191,7 +191,7 @@ import TestSupport
         #expect(runs.value == 1)
     }
 
-    @Test func `a logout by somebody else heals`() throws {
+    @Test func `an operation recovers from a logout by other code`() throws {
         let fixture = try Fixture(.init(maximumSessions: 2))
         let key = try fixture.makeKey()
         let epoch = fixture.pool.loginEpoch
@@ -208,7 +208,7 @@ import TestSupport
         #expect(fixture.pool.loginEpoch != epoch)
     }
 
-    @Test func `a logout by another thread while many sign heals`() throws {
+    @Test func `many signing threads recover from a logout by another thread`() throws {
         let fixture = try Fixture(.init(maximumSessions: 2))
         _ = try fixture.makeKey()
         let (pool, token, digest) = (fixture.pool, fixture.token, digest)
@@ -253,14 +253,14 @@ import TestSupport
         #expect(fixture.asked.value == 2)
     }
 
-    @Test func `a wrong PIN is asked for and sent once, however many threads want in`() throws {
+    @Test func `a wrong PIN is asked for and sent once, by any number of threads`() throws {
         let fixture = try Fixture(pin: SecretBytes(utf8: "wrong-pin"))
         let (pool, refused) = (fixture.pool, Counter())
         onThreads(8) { _ in
             for _ in 0..<5 {
                 do {
                     try pool.withSession { _ in }
-                    Issue.record("a wrong PIN let somebody in")
+                    Issue.record("a wrong PIN was accepted")
                 } catch let error as PKCS11Error {
                     if error.returnValue == .pinIncorrect { refused.increment() }
                 } catch {
@@ -274,7 +274,7 @@ import TestSupport
         #expect(fixture.asked.value == 2)
     }
 
-    @Test func `an error of the PIN closure passes through, once for all who wait`() throws {
+    @Test func `an error of the PIN closure reaches all waiters after one call`() throws {
         struct Cancelled: Error {}
         let token = try TestToken.make(label: "pool")
         let asked = Counter()
@@ -308,7 +308,7 @@ import TestSupport
         #expect(!isLoggedIn)
     }
 
-    @Test func `a missing token is reported as such`() throws {
+    @Test func `a missing token is reported as missing`() throws {
         let fixture = try Fixture()
         var uri = PKCS11URI()
         uri.token = "no such token"
@@ -321,7 +321,7 @@ import TestSupport
     }
 
     @Test
-    func `a token of somebody else's that cannot be read ends nobody's sessions, a module that fails does`() throws {
+    func `another owner's token that cannot be read ends no sessions, but a module that fails does`() throws {
         let token = try TestToken.make(label: "pool")
         let directory = try TemporaryDirectory()
         let faulty = try FaultyModule(in: directory)
@@ -352,7 +352,7 @@ import TestSupport
     }
 
     @Test(arguments: [ReturnValue.deviceError, .cryptokiNotInitialized])
-    func `what a token says of itself is told also after a daemon was lost`(refusal: ReturnValue) throws {
+    func `a pool reports what a token says about itself, also after a daemon was lost`(refusal: ReturnValue) throws {
         let directory = try TemporaryDirectory()
         let (pool, token, module, faulty) = try lookingPool(in: directory)
         let generation = module.generation
@@ -380,7 +380,7 @@ import TestSupport
         #expect(status == 0)
     }
 
-    @Test func `a slow call is told of while it lasts, and a fast one is not`() throws {
+    @Test func `a slow call is reported while it lasts, and a fast one is not`() throws {
         let told = Lock<[(String, Duration)]>([])
         let fixture = try Fixture(.init(slowCallNotice: { operation, elapsed in
             told.withLock { $0.append((operation, elapsed)) }

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite("Session state") struct SessionStateTests {
-    @Test("A search that somebody left open makes signing fail, and marks the session")
+    @Test("A search left open makes signing fail, and marks the session")
     func searchLeftOpen() throws {
         let token = try TestToken.make(label: "open")
         let session = try token.openSession()
@@ -26,7 +26,7 @@ import Testing
         #expect(isBroken)
     }
 
-    @Test("Threads that share a session are turned away, and no call of theirs reaches the token beside another's")
+    @Test("Threads that share a session are refused, and their calls never reach the token at the same time")
     func shared() throws {
         final class Shared: Sendable {
             let session: Session
@@ -78,7 +78,7 @@ import Testing
         #expect(try Session.size(length, of: .value) == size)
     }
 
-    @Test("A value that is larger than what is read is an error, and not absent")
+    @Test("A value larger than the read limit is an error, and not absent")
     func tooLarge() throws {
         let token = try TestToken.make(label: "large")
         let session = try token.openSession()
@@ -97,7 +97,7 @@ import Testing
         #expect(label == Array("large".utf8))
     }
 
-    @Test("A stale key handle is an error of the start, and leaves the session in order")
+    @Test("A stale key handle is an error at the start, and the session stays usable")
     func staleKey() throws {
         let token = try TestToken.make(label: "stale")
         let session = try token.openSession()
@@ -109,7 +109,7 @@ import Testing
         #expect(!isBroken)
     }
 
-    @Test("A session that the module closed is broken, and closing it says so")
+    @Test("A session closed by the module is broken, and closing it reports that")
     func closedElsewhere() throws {
         let token = try TestToken.make(label: "closed")
         let session = try token.openSession()
@@ -138,7 +138,7 @@ import Testing
         try session.login(pin: token.pin)
     }
 
-    @Test("A function that the module lacks is an error value")
+    @Test("A missing function of the module is an error value")
     func missingFunction() throws {
         let module = try FakeModule.make { _ in }
         let session = try Slot(module: module, id: 0).openSession()
@@ -176,7 +176,7 @@ import Testing
         #expect(!isBroken)
     }
 
-    @Test("A module that counts wrongly makes us read no further than we asked")
+    @Test("A module that returns wrong counts does not cause reads beyond the request")
     func absurdCounts() throws {
         let module = try FakeModule.make { table in
             unsafe table.C_FindObjectsInit = { _, _, _ in CKR_OK }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite("Tokens") struct TokenTests {
-    @Test("A new token says who it is, and that it has a user PIN")
+    @Test("A new token gives its identity, and says that it has a user PIN")
     func describesItself() throws {
         let token = try TestToken.make(label: "describe")
         let info = try token.slot.tokenInfo()
@@ -19,14 +19,14 @@ import Testing
         #expect(try token.slot.info().isTokenPresent)
     }
 
-    @Test("The module says who made it")
+    @Test("The module gives its manufacturer")
     func describesModule() throws {
         let info = try TestToken.loadModule().info()
         #expect(info.manufacturer == "SoftHSM")
         #expect(info.cryptokiVersion == Version(major: 2, minor: 40))
     }
 
-    @Test("Mechanism flags are the token's own, not what was in memory before")
+    @Test("Mechanism flags come from the token, and not from old memory")
     func mechanismFlags() throws {
         let token = try TestToken.make(label: "mechanisms")
         let listed = try token.slot.mechanisms()
@@ -35,11 +35,13 @@ import Testing
         #expect(gcm.flags.isSuperset(of: [.encrypt, .decrypt]))
         #expect(gcm.flags.isDisjoint(with: [.sign, .generate, .hardware]))
         #expect(gcm.keySizes == 16...32)
-        let error = #expect(throws: PKCS11Error.self) { try token.slot.mechanismInfo(MechanismType(rawValue: 0x7fff_ffff)) }
+        let error = #expect(throws: PKCS11Error.self) {
+            try token.slot.mechanismInfo(MechanismType(rawValue: 0x7fff_ffff))
+        }
         #expect(error?.returnValue == .mechanismInvalid)
     }
 
-    @Test("A token is found by what its URI says, and by nothing less")
+    @Test("A token is found only if all parts of its URI match")
     func selection() throws {
         let token = try TestToken.make(label: "select")
         #expect(try token.module.slot(matching: token.uri) == token.slot)
@@ -59,7 +61,7 @@ import Testing
         #expect(error?.returnValue == .argumentsBad)
     }
 
-    @Test("A label of more than 32 bytes is refused before the token is touched")
+    @Test("A label longer than 32 bytes is refused before the token is changed")
     func longLabel() throws {
         let token = try TestToken.make(label: "label")
         let error = #expect(throws: PKCS11Error.self) {

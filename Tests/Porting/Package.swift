@@ -1,10 +1,10 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Code written for Apple's Security framework, unchanged, as a package that uses Keyfob builds it: in Swift 5 mode and
-// in Swift 6 mode, beside swift-certificates, which has branches for Apple's framework. `Scripts/test-porting` runs it.
+// Unchanged code for Apple's Security framework, as a package that uses Keyfob builds it: in Swift 5 mode and in Swift
+// 6 mode, beside swift-certificates, which has branches for Apple's framework. `Scripts/test-porting` runs it.
 //
-// The one flag is what the documentation tells whoever ports code. Only the targets that import Security carry it.
+// The documentation names the one flag that such a package needs. Only the targets that import Security have it.
 let security: [SwiftSetting] = [.unsafeFlags(["-module-alias", "Security=KeychainServices"])]
 
 let package = Package(

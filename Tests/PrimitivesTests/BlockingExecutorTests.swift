@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 struct BlockingExecutorTests {
-    @Test func `what waits behind work that hangs is done all the same`() {
+    @Test func `work queued behind work that hangs is done`() {
         let executor = BlockingExecutor(width: 1)
         let isOver = Lock(false)
         for _ in 0..<2 {
@@ -50,7 +50,7 @@ struct BlockingExecutorTests {
         return tally.wait(until: .after(.seconds(120))) { $0.done == 400 ? $0.most : nil }
     }
 
-    @Test func `work that comes to its end is done on no more threads than the executor is wide`() {
+    @Test func `work that ends runs on as many threads as the executor is wide`() {
         // If a busy machine runs neither thread for a second, they seem to hang.
         let tries = (0..<3).lazy.map { _ in Self.mostAtOnce() }
         #expect(tries.contains { $0.map { $0 <= 2 } == true })

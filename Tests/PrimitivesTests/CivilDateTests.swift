@@ -10,7 +10,7 @@ import Testing
     ]
 
     @Test(arguments: seconds)
-    func `a moment has the fields that date(1) gives it, and comes of them again`(seconds: Double) throws {
+    func `a time has the fields that date(1) prints, and they give the same time`(seconds: Double) throws {
         let civil = CivilDate(secondsSince1970: seconds)
         let told = try run("date", ["-u", "-d", "@\(Int(seconds.rounded(.down)))", "+%Y %m %d %H %M %S"]).stdout
         let fields = [civil.year, civil.month, civil.day, civil.hour, civil.minute, civil.second]
@@ -42,12 +42,12 @@ import Testing
         (2023, 2, 29, false), (2024, 2, 29, true), (2100, 2, 29, false), (2000, 2, 29, true), (2024, 2, 30, false),
         (2024, 4, 31, false), (2024, 12, 31, true), (0, 2, 29, true),
     ])
-    func `a day that its month does not have is none`(year: Int, month: Int, day: Int, isDay: Bool) {
+    func `a day that its month does not have is refused`(year: Int, month: Int, day: Int, isDay: Bool) {
         let civil = CivilDate(year: year, month: month, day: day, hour: 0, minute: 0, second: 0)
         #expect((civil != nil) == isDay)
     }
 
-    @Test func `what lies outside is the nearest moment inside, and no field beyond its range makes a date`() {
+    @Test func `a time out of range becomes the nearest one in range, and a field out of range makes no date`() {
         #expect(CivilDate(secondsSince1970: 1e300).year == 9999)
         #expect(CivilDate(secondsSince1970: -.infinity).year == 0)
         let good = [2026, 11, 24, 23, 59, 60]

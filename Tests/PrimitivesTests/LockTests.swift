@@ -24,7 +24,7 @@ struct LockTests {
         #expect(ContinuousClock().now - start >= .milliseconds(50))
     }
 
-    @Test("A wait ends when the value is there")
+    @Test("A wait ends when its value arrives")
     func broadcast() {
         let lock = Lock(0)
         Thread.detachNewThread {
@@ -61,7 +61,7 @@ struct LockTests {
         }
     }
 
-    @Test("What the work throws reaches the caller")
+    @Test("An error thrown by the work reaches the caller")
     func throwing() async {
         struct Failure: Error {}
         await #expect(throws: Failure.self) { try await BlockingExecutor(width: 1).run { throw Failure() } }

@@ -3,7 +3,7 @@ import KeyfobPrimitives
 import Testing
 
 @Suite struct POSIXThreadTests {
-    @Test func `a thread runs beside the one that started it, and has ended when it was joined`() throws {
+    @Test func `a thread runs beside the one that started it, and has ended after it is joined`() throws {
         // Each waits for the other, so they would not finish if they ran one after the other.
         let met = Lock(0)
         let hasEnded = Lock(false)
@@ -29,7 +29,7 @@ import Testing
         return try #require(status.split(separator: "\n").first { $0.hasPrefix("Cpus_allowed:") })
     }
 
-    @Test func `a thread that began elsewhere may run wherever its starter may`() throws {
+    @Test func `a thread that began on another core may run on every core that its starter may use`() throws {
         // The start on another core cannot be tested: the kernel may move either thread at any time.
         let isStarted = Lock(false)
         let seen = Lock<Substring?>(nil)
@@ -45,7 +45,7 @@ import Testing
         #expect(try seen.withLock { $0 } == Self.allowedCores())
     }
 
-    @Test func `all that wait for a thread are told of its end, and who comes later does not wait`() throws {
+    @Test func `the end of a thread wakes all its waiters, and a later waiter does not wait`() throws {
         let gate = Lock(false)
         let ended = Lock(0)
         let work: @Sendable () -> Void = { _ = gate.wait(until: .after(.seconds(60))) { $0 ? true : nil } }
@@ -68,7 +68,7 @@ import Testing
 
     private final class Held: Sendable {}
 
-    @Test func `nothing of the work is held any more once the thread was joined`() throws {
+    @Test func `a joined thread holds no reference to its work`() throws {
         weak var held: Held?
         for _ in 0..<50 {
             let made = Held()

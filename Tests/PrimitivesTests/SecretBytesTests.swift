@@ -15,7 +15,7 @@ struct SecretBytesTests {
         }
     }
 
-    @Test("The memory is wiped with the last copy")
+    @Test("The memory is wiped when the last copy is released")
     func wiped() {
         // The allocator may reuse the block; its content must then not be the secret.
         let marker = [UInt8]("a secret that is long enough to be recognised in the heap".utf8)
@@ -32,7 +32,7 @@ struct SecretBytesTests {
         #expect(!rest.elementsEqual(marker[16...]))
     }
 
-    @Test("Secrets are joined and taken apart byte for byte", arguments: [[], [0], [3], [0, 5, 0, 1], [100_000, 7]])
+    @Test("Secrets are joined and split byte for byte", arguments: [[], [0], [3], [0, 5, 0, 1], [100_000, 7]])
     func parts(counts: [Int]) {
         let bytes = (0..<counts.reduce(0, +)).map { UInt8(truncatingIfNeeded: $0 * 7) }
         var parts: [SecretBytes] = []
@@ -48,7 +48,7 @@ struct SecretBytesTests {
         #expect(whole.suffix(from: whole.count).isEmpty)
     }
 
-    @Test("What was copied from data, or for its sake, is overwritten there")
+    @Test("Data that a secret was copied from or to is overwritten")
     func wipedData() {
         var data = Data("a secret that is longer than what a Data holds in itself".utf8)
         let copy = Data(data.map { $0 })
@@ -66,7 +66,7 @@ struct SecretBytesTests {
         #expect(!rest.elementsEqual(copy[16...]))
     }
 
-    @Test("Equality looks at every byte", arguments: 0..<32)
+    @Test("Equality compares every byte", arguments: 0..<32)
     func equality(index: Int) {
         var bytes = [UInt8](repeating: 7, count: 32)
         let secret = SecretBytes(bytes)

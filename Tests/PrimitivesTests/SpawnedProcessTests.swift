@@ -4,12 +4,12 @@ import Testing
 
 @Suite struct SpawnedProcessTests {
     /// The environment in which tests may be started: a descriptor that is not closed on exec, and an ignored signal.
-    @Test func `a child has its standard streams and no other descriptor, and ignores and blocks no signal`() throws {
+    @Test func `a child has only its standard streams, and ignores and blocks no signal`() throws {
         let left = dup(STDERR_FILENO)
         defer { close(left) }
         signal(SIGUSR1, SIG_IGN)
         defer { signal(SIGUSR1, SIG_DFL) }
-        // The fourth descriptor is that of the directory which ls reads.
+        // The fourth descriptor belongs to the directory that ls reads.
         #expect(try run("ls", ["/proc/self/fd"]).stdout == "0\n1\n2\n3\n")
         let lines = try run("grep", ["^Sig[BI]", "/proc/self/status"]).stdout.split(separator: "\n")
         let masks = lines.compactMap { $0.split(separator: "\t").last.flatMap { UInt64($0, radix: 16) } }

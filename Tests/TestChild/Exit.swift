@@ -4,7 +4,7 @@ import KeyfobPrimitives
 import OpenSSL
 import PKCS11
 
-/// A process that ends while its threads are at work on the token, as a server does.
+/// A process that ends while its threads use the token, as a server does.
 extension TestChild {
     ///
     /// - `twice`: two threads end it at once. `forked`: a child ends first, and must leave the token alone.
@@ -13,7 +13,7 @@ extension TestChild {
         let hasBegun = DispatchSemaphore(value: 0)
         for _ in 0..<8 {
             Thread.detachNewThread {
-                // What fails once the process ends is nobody's concern.
+                // Failures after the end of the process do not matter.
                 while true {
                     _ = try? key.sign([1, 2, 3], using: .ecdsa(.sha256))
                     hasBegun.signal()
@@ -33,7 +33,7 @@ extension TestChild {
         exit(0)
     }
 
-    /// Ends while another thread is inside of a C_Initialize that does not come back.
+    /// Ends while another thread is inside a C_Initialize that does not return.
     static func endInStall(_ path: String, _ control: String) throws {
         let module = try Module.load(path: path)
         let words = try String(contentsOfFile: path + ".control", encoding: .utf8)

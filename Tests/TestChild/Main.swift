@@ -4,10 +4,10 @@ import KeyfobPrimitives
 import OpenSSL
 import PKCS11
 
-/// Does one thing with a keychain, again and again, until it is killed or done.
+/// Repeats one operation on a keychain until it is killed or done.
 ///
-/// Arguments: the keychain's root and tokens directories, its name, what to do, and what that needs. Before and
-/// after each step it says so on standard output, unbuffered: `>` begun, `<` done.
+/// Arguments: the keychain's root and tokens directories, its name, the operation, and what it needs. Before and after
+/// each step it reports on standard output, unbuffered: `>` begun, `<` done.
 @main struct TestChild {
     static func main() throws {
         let arguments = CommandLine.arguments
@@ -52,7 +52,7 @@ import PKCS11
         FileHandle.standardOutput.write(Data((text + "\n").utf8))
     }
 
-    /// Imports the identities of a directory and removes them again, for ever.
+    /// Imports the identities of a directory and removes them again, without end.
     private static func identities(_ keychain: Keychain, _ path: String, _ count: Int) throws {
         while true {
             for index in 0..<count {
@@ -74,7 +74,7 @@ import PKCS11
         }
     }
 
-    /// Renews an identity and retires the version before, for ever.
+    /// Renews an identity and retires the previous version, without end.
     private static func renewals(_ keychain: Keychain, _ name: String) throws {
         for index in 0... {
             let identity = try keychain.only(.identity(label: name))
@@ -87,7 +87,7 @@ import PKCS11
         }
     }
 
-    /// Gives all keys and certificates other labels, `PREFIX-0`, `PREFIX-1`, …: some times, or for ever.
+    /// Gives all keys and certificates other labels, `PREFIX-0`, `PREFIX-1`, …: a number of times, or without end.
     private static func labels(_ keychain: Keychain, _ prefix: String, _ count: Int?) throws {
         for index in 0..<(count ?? .max) {
             say(">\(prefix)-\(index)")
@@ -106,7 +106,7 @@ import PKCS11
         }
     }
 
-    /// Adds one item a round; a line from standard input starts the round.
+    /// Adds one item in each round; a line from standard input starts the round.
     private static func add(_ keychain: Keychain, _ prefix: String) throws {
         while let round = readLine() {
             do {
@@ -128,12 +128,12 @@ import PKCS11
         }
     }
 
-    /// Has SoftHSM mapped by dlopen(3), or initialised and finalised by way of ours, and then asks for a directory.
+    /// Loads SoftHSM with dlopen(3), or initialises and finalises it through our module, and then asks for a directory.
     private static func claim(_ path: String, _ how: String) throws {
         let library = "/usr/lib/softhsm/libsofthsm2.so"
         switch how {
         case "foreign": _ = unsafe dlopen(library, RTLD_NOW)
-        // Without a configuration it may refuse to start, and is mapped all the same.
+        // Without a configuration it may refuse to start, and is loaded all the same.
         case "released": _ = try? Module.load(path: library).slots()
         default: break
         }
@@ -143,7 +143,7 @@ import PKCS11
         } catch { say(error.code.rawValue) }
     }
 
-    /// Makes tokens while other threads ask SoftHSM for all tokens, by which it reads their files.
+    /// Creates tokens while other threads ask SoftHSM for all tokens, which makes it read their files.
     private static func tokens(_ path: String, _ count: Int) throws {
         let directory = SoftHSMDirectory(root: URL(fileURLWithPath: path, isDirectory: true))
         try directory.activate()
@@ -162,11 +162,11 @@ import PKCS11
             }
             say("made")
         }
-        // exit(3) would unload SoftHSM under the threads that are inside of it.
+        // exit(3) would unload SoftHSM while threads are inside it.
         _exit(0)
     }
 
-    /// Does what each line from standard input says. Says the code of an error that a change ends with.
+    /// Executes each line from standard input. Prints the code of an error that a change ends with.
     private static func objects(_ keychain: Keychain) throws {
         let slot = try keychain.slot()
         func change(_ body: () throws -> Void) throws {
@@ -191,7 +191,7 @@ import PKCS11
         }
     }
 
-    /// Adds the certificates of a directory, all at once.
+    /// Adds the certificates of a directory in one call.
     private static func certificates(_ keychain: Keychain, _ path: String) throws {
         let folder = URL(fileURLWithPath: path, isDirectory: true)
         let items = try FileManager.default.contentsOfDirectory(atPath: path).map { name in
@@ -201,7 +201,8 @@ import PKCS11
         say("made")
     }
 
-    /// Writes a file for everybody in a directory that is not there yet, and notes that a command is to be run.
+    /// Writes a file that every user can read in a directory that does not exist yet, and records that a command is to
+    /// be run.
     private static func files(_ keychain: Keychain, _ path: String) throws {
         let folder = URL(fileURLWithPath: path, isDirectory: true)
         try PublicDirectory.make(at: folder)
@@ -210,7 +211,7 @@ import PKCS11
         say("made")
     }
 
-    /// Makes a keychain with a token of its own below a directory, the default one if there is none.
+    /// Creates a keychain with its own token below a directory; it becomes the default if there is none.
     private static func create(_ path: String, _ name: String) throws {
         let directories = Directories(root: URL(fileURLWithPath: path, isDirectory: true))
         let creation: Keychains.Creation
@@ -218,12 +219,12 @@ import PKCS11
             creation = try Keychains(directories).create(name, on: .new(.file), makesDefault: true)
         } catch let error as KeychainError { return say(error.code.rawValue) }
         say("made")
-        // Whoever closes the vault writes more.
+        // Closing the vault writes more.
         withExtendedLifetime(creation) {}
     }
 
-    /// Rewrites a file as SoftHSM does when the disk is slow: empty, and locked, until the content is written again,
-    /// after a line or the end of standard input.
+    /// Rewrites a file as SoftHSM does on a slow disk: empty and locked, until the content is written again after a
+    /// line or the end of standard input.
     private static func rewrite(_ path: String) throws {
         let file = try locked(path)
         let content = try file.readToEnd() ?? Data()
@@ -234,7 +235,7 @@ import PKCS11
         say("done")
     }
 
-    /// Holds SoftHSM's lock on a file, and does nothing with it, until the input ends.
+    /// Holds SoftHSM's lock on a file, without using it, until the input ends.
     private static func hold(_ path: String) throws {
         let file = try locked(path)
         say("locked")
@@ -242,7 +243,8 @@ import PKCS11
         try file.close()
     }
 
-    /// Waits for the end of the input, for a minute: who is to end it may be waiting for a lock that is held meanwhile.
+    /// Waits for the end of the input, for a minute: the process that ends it may be waiting for a lock that is held in
+    /// the meantime.
     private static func awaitInput() {
         var input = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
         _ = unsafe poll(&input, 1, 60_000)

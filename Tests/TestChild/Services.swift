@@ -5,7 +5,7 @@ import KeyfobPrimitives
 import OpenSSL
 
 extension TestChild {
-    /// Adds the identities of a directory by Apple's functions and removes them again, for ever.
+    /// Adds the identities of a directory with Apple's functions and removes them again, without end.
     static func services(_ keychain: Keychain, _ path: String, _ count: Int) throws {
         SecKeychainUse(keychain)
         let folder = URL(fileURLWithPath: path, isDirectory: true)
@@ -29,7 +29,7 @@ extension TestChild {
         }
     }
 
-    /// Gives all private keys the bytes of one file of a directory after the other, for ever.
+    /// Sets the bytes of all private keys to one file of a directory after the other, without end.
     static func replacements(_ keychain: Keychain, _ path: String, _ count: Int) throws {
         SecKeychainUse(keychain)
         let folder = URL(fileURLWithPath: path, isDirectory: true)
@@ -58,8 +58,8 @@ extension TestChild {
         say("shared")
     }
 
-    /// Gives all versions of an identity, of the keychain that the environment names, to an access group, which calls
-    /// them otherwise.
+    /// Gives all versions of an identity, in the keychain that the environment names, to an access group, under other
+    /// names.
     static func give(_ name: String, to group: String, as other: String) throws {
         let keychain = try Keychain.open()
         for version in try keychain.versions(of: name) {
@@ -71,8 +71,8 @@ extension TestChild {
         say("given")
     }
 
-    /// Does what a program of its own does with the keychain that the environment names: `store NAME DER KEY`,
-    /// `reset HOW`, or `count CLASS NAME`.
+    /// Acts as a separate program on the keychain that the environment names: `store NAME DER KEY`, `reset HOW`, or
+    /// `count CLASS NAME`.
     static func program(_ words: [String]) throws {
         switch words[0] {
         case "store":

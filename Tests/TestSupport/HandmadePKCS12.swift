@@ -19,8 +19,8 @@ public enum HandmadePKCS12 {
         private let ciphertext: [UInt8]
 
         /// - Parameters:
-        ///   - ciphertext: What AES-256-CBC makes of the content.
-        ///   - isMisnamed: Whether AES-128 is named, with a key of 32 bytes, as NSS 3.29 did.
+        ///   - ciphertext: The content, encrypted with AES-256-CBC.
+        ///   - isMisnamed: Whether the file names AES-128, with a key of 32 bytes, as NSS 3.29 did.
         public init(ciphertext: Data, initializationVector: [UInt8], isMisnamed: Bool = false) {
             let length: [UInt8] = isMisnamed ? [2, 1, 32] : []
             let derivation = sequence([pbkdf2, sequence([element(0x04, [salt]), [2, 1, 1], length, hmacSHA256])])
@@ -43,11 +43,11 @@ public enum HandmadePKCS12 {
     /// These parts as the content of a `Sealed`.
     public static func content(of bags: [Bag]) -> Data { Data(sequence(bags.map(encoded))) }
 
-    /// A file of these parts, none of them encrypted by itself.
+    /// A file of these parts, each of them unencrypted.
     public static func file(_ bags: [Bag]) -> Data { file(safe(bags, [])) }
 
-    /// A file of these parts, and of encrypted ones before them, with PBMAC1 (RFC 9579) over them: what `code` gives
-    /// for them, whose key is derived with `salt` in one iteration.
+    /// A file of these parts, after encrypted ones, with PBMAC1 (RFC 9579) over all of them: the value of `code`, whose
+    /// key is derived with `salt` in one iteration.
     public static func file(
         _ bags: [Bag], sealed: [Sealed] = [], code: ([UInt8]) throws -> [UInt8]
     ) rethrows -> Data {

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A package of its own, so that nobody builds swift-nio for the other benchmarks. `Scripts/bench tls` runs it.
+// A separate package, so that the other benchmarks do not build swift-nio. `Scripts/bench tls` runs it.
 let package = Package(
     name: "keyfob-tls-benchmarks",
     dependencies: [

@@ -4,10 +4,10 @@ import Testing
 
 @testable import KeyfobCLI
 
-/// A PIN file of somebody else's token, as other programs read it.
+/// A PIN file of another owner's token, as other programs read it.
 @Suite struct PINFileTests {
-    /// A household whose keychain is on a token of somebody else's, with an identity `web`; the PIN, and what follows
-    /// it, is in the file `pin`.
+    /// A household whose keychain is on another owner's token, with an identity `web`; the PIN and the text after it
+    /// are in the file `pin`.
     private func household(pinFile content: String) throws -> (Household, [String: String]) {
         let household = try Household()
         let environment = try household.makeCard()
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: [("1234\n", 1), ("1234\r\n", 2), ("1234\n\n", 2)])
-    func `a file that ends in a newline is named to no program that reads all of it`(content: String, count: Int) throws {
+    func `a file that ends in a newline is not named to programs that read all of it`(content: String, count: Int) throws {
         let (household, environment) = try household(pinFile: content)
         let site = household.directory.file("site")
         let commands = [
@@ -58,7 +58,7 @@ import Testing
         #expect(proved.status == 0, "\(proved.error)")
     }
 
-    @Test func `of a file with more than a newline behind the PIN nothing is cut off`() throws {
+    @Test func `text other than a newline after the PIN is not cut off`() throws {
         let (household, environment) = try household(pinFile: "1234\nthe PIN of the card\n")
         let refused = try household.failure(["uri", "web"], environment: environment)
         #expect(refused.code == "refused" && !refused.hint.contains("truncate"), "\(refused)")

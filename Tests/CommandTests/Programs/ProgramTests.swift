@@ -7,10 +7,10 @@ import Testing
 
 @testable import KeyfobCLI
 
-/// Every program that `--for` knows, started for real, with a key made on the token and one imported.
+/// Every program that `--for` knows, actually started, with a key made on the token and one imported.
 @Suite("Programs that use a key on the token", .enabled(if: OpenSSLEngine.path != nil, "OpenSSL's pkcs11 engine is not installed"))
 struct ProgramTests {
-    /// What stands in each proof: the protocol that was spoken, or what was done.
+    /// The content of each proof: the protocol, or the completed action.
     private static let proofs = [
         "curl": "TLSv1.3", "openssl": "TLSv1.3", "nginx": "TLSv1.3", "httpd": "TLSv1.3", "postgresql": "TLSv1.3",
         "gnutls": "TLSv1.3", "ssh": "client and agent", "java": "listed under its label; signed a request",
@@ -41,12 +41,12 @@ struct ProgramTests {
             let wanted = signs ? "signed a request" : Self.proofs[program]
             #expect(try proof?.contains(#require(wanted)) == true, "\(program) \(keyType): \(proof ?? "-")")
         }
-        // Neither a process nor a directory of the checks is left.
+        // No process and no directory of the checks is left.
         #expect(try home.shell("ls -d keyfob-* 2>/dev/null || true") == "")
         #expect(try home.shell("pgrep -f \"$PWD/keyfob-\" || true") == "")
     }
 
-    @Test("of a certificate that is for one side alone that side is proved", arguments: ["client", "server"])
+    @Test("a certificate for one side only is proved on that side", arguments: ["client", "server"])
     func sides(usage: String) throws {
         let home = try ServingHome(keyType: "ec")
         try home.shell("./keyfob identity create one --dns localhost --self-signed --usage \(usage)")
@@ -61,7 +61,7 @@ struct ProgramTests {
         }
     }
 
-    @Test("who puts an Ed25519 key beside others is told what becomes of them", arguments: [true, false])
+    @Test("adding an Ed25519 key beside others reports the consequences", arguments: [true, false])
     func edwards(isFirst: Bool) throws {
         let home = try IdentityHome()
         let commands = [
@@ -81,7 +81,7 @@ struct ProgramTests {
         #expect(quiet.status == 0 && !quiet.output.contains("Note:") && quiet.error.isEmpty)
     }
 
-    @Test("Java sees what is in use once the version before is retired")
+    @Test("Java sees the version in use after the previous version is retired")
     func renewalForJava() throws {
         let home = try ServingHome(keyType: "ec", keepsUser: true)
         try home.shell("./keyfob identity create web --dns w.example --self-signed")
@@ -95,7 +95,7 @@ struct ProgramTests {
         #expect(try !home.shell("./keyfob uri web --for java").contains("retire"))
     }
 
-    @Test("a check works wherever temporary files are", arguments: ["a b", String(repeating: "long", count: 30)])
+    @Test("a check works with any directory for temporary files", arguments: ["a b", String(repeating: "long", count: 30)])
     func places(name: String) throws {
         for program in ["nginx", "ssh"] {
             let home = try ServingHome(keyType: "ec", keepsUser: program == "ssh")
@@ -121,7 +121,7 @@ struct ProgramTests {
         }
     }
 
-    @Test("nothing of a name becomes a line of its own")
+    @Test("no part of a name becomes a separate line")
     func lines() throws {
         let home = try ServingHome(keyType: "ec")
         let word = "'mail\nexport INJECTED=1; #\u{202e}\u{7}'"
@@ -135,7 +135,7 @@ struct ProgramTests {
                 #expect(!output.contains("\u{202e}") && !output.contains("\u{7}"), "\(program): \(output)")
             }
         }
-        // The command that is printed is right all the same.
+        // The printed command is correct all the same.
         let command = try home.shell("./keyfob uri \(word) --for curl --json | python3 -c \(Self.hook)")
         let written = try home.run("PATH=$PWD:$PATH; " + command)
         #expect(written.status == 0 && written.output.contains("Wrote "), "\(command): \(written.error)")
@@ -153,7 +153,7 @@ struct ProgramTests {
         #expect(here.status == 2 && here.output.isEmpty, "\(here)")
     }
 
-    @Test("a directory whose name the program would take for something else is refused")
+    @Test("a directory whose name the program would misread is refused")
     func patternDirectory() throws {
         let home = try ServingHome(keyType: "ec")
         for (program, names) in ["nginx": ["a$b", "*", "[x]", "?"], "httpd": ["${b}", "*", "[x]", "?"], "ssh": ["${b}"]] {
@@ -165,7 +165,7 @@ struct ProgramTests {
         #expect(try home.run("./keyfob uri imported --for httpd --write './a$b'").status == 0)
     }
 
-    @Test("what is printed names the files in a directory with an odd name")
+    @Test("the printed configuration names the files in a directory with an odd name")
     func oddDirectory() throws {
         let home = try ServingHome(keyType: "ec")
         let name = #"a b'c"d\e%h:f#g"#
@@ -175,7 +175,7 @@ struct ProgramTests {
             "eval \"$(./keyfob uri imported --for ssh --write \(word) | sed -n 's/^ssh -o/ssh -F none -G -o/p')\"")
         let path = home.directory.path + "/" + name.replacing("%", with: "%%") + "/imported.pub"
         #expect(ssh.output.contains("identityfile \(path)\n"), "\(ssh)")
-        // curl reads the file before it connects, and 58 is what it says where it cannot.
+        // curl reads the file before it connects, and exits with 58 if it cannot.
         let curl = try home.run(
             """
             ./keyfob uri imported --for curl --write \(word) >lines
@@ -184,14 +184,14 @@ struct ProgramTests {
         #expect(curl.status == 7, "\(curl)")
     }
 
-    /// Prints the command that a renewal is to run, as the note about it has it.
+    /// Prints the command for a renewal, as the note about it shows it.
     private static let hook = """
         'import json, shlex, sys
         note = [n for n in json.load(sys.stdin)["notes"] if "--exec" in n][0]
         print(shlex.split(note)[-1])'
         """
 
-    @Test("a check tells a server with another key, and one that does not start", arguments: ["other", "missing"])
+    @Test("a check reports a server with another key, and one that does not start", arguments: ["other", "missing"])
     func failures(own: String) throws {
         let recipe = Recipe(
             title: "", lines: [],
@@ -214,7 +214,7 @@ struct ProgramTests {
         #expect(error?.code == .failed && error?.hint?.contains("no handshake") == true)
     }
 
-    @Test("a check that hangs is stopped, with what it started")
+    @Test("a check that hangs is stopped, with its children")
     func hanging() throws {
         let directory = try TemporaryDirectory()
         let file = directory.file("started")
@@ -232,9 +232,9 @@ struct ProgramTests {
         #expect(hasEnded(identifier))
     }
 
-    @Test("a directory goes also where a program goes on writing to it for a moment")
+    @Test("a directory is removed even if a program still writes to it for a moment")
     func lateWriter() throws {
-        // By the clock: so many files take a busy machine longer than the directory is waited for.
+        // By the clock: a busy machine needs longer for so many files than the wait for the directory.
         let writer = "i=0; while :; do i=$((i + 1)); : >\"file$i\"; done"
         let recipe = Recipe(
             title: "", lines: [],
@@ -248,7 +248,7 @@ struct ProgramTests {
         #expect(!FileManager.default.fileExists(atPath: directory))
     }
 
-    @Test("files are written whole, hold no secret, and the configuration names them")
+    @Test("files are written completely, contain no secret, and the configuration names them")
     func files() throws {
         let home = try ServingHome(keyType: "ec")
         let output = try home.shell("./keyfob uri imported --for nginx --write tls/site")
@@ -266,7 +266,7 @@ struct ProgramTests {
         #expect(try home.shell("openssl x509 -in tls/site/imported.fullchain.pem -noout -subject").contains("imported"))
     }
 
-    @Test("who runs a server can read what is written, and what was there stays as it is", arguments: ["022", "077"])
+    @Test("the server's user can read the written files, and existing files do not change", arguments: ["022", "077"])
     func modes(mask: String) throws {
         let home = try ServingHome(keyType: "ec")
         try home.shell("umask \(mask); mkdir -m 711 there; ./keyfob uri imported --for nginx --write there/tls/site")
@@ -291,7 +291,7 @@ struct ProgramTests {
             let key = try home.shell("./keyfob uri web").trimmingCharacters(in: .newlines)
             let own = try home.shell("grep '^\(directive) ' site/web.\(program).conf")
             #expect(own.contains(key), "\(own)")
-            // The first line tells the names of the files: that of a chain is its own.
+            // The first line contains the names of the files: that of a chain is its own.
             return (output.split(separator: "\n").dropFirst().joined(separator: "\n"), key)
         }
         let first = try state()
@@ -301,7 +301,7 @@ struct ProgramTests {
         #expect(try home.run("./keyfob uri web --for \(program) --check").status == 0)
     }
 
-    @Test("systemd reads the variables as they are")
+    @Test("systemd reads the variables unchanged")
     func settings() throws {
         let home = try ServingHome(keyType: "ec")
         try home.shell("mkdir '5% \"of\" it'; ./keyfob uri imported --for nginx --write '5% \"of\" it'")
@@ -322,7 +322,7 @@ struct ProgramTests {
         #expect(result.error.contains("keyfob: ") && result.error.contains("\n    "))
     }
 
-    @Test("ssh takes a key that has no certificate")
+    @Test("ssh uses a key without a certificate")
     func keyAlone() throws {
         let home = try ServingHome(keyType: "ec", keepsUser: true)
         let result = try home.run(

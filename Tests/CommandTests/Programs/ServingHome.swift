@@ -3,22 +3,22 @@ import Glibc
 import TestSupport
 import Testing
 
-/// An unattended keychain of a user who is not root, with two identities of one authority: `imported`, whose key
-/// came from a file, and `generated`, whose key was made on the token.
+/// An unattended keychain of a user who is not root, with two identities of one authority: `imported`, whose key came
+/// from a file, and `generated`, whose key was made on the token.
 ///
-/// Servers refuse to run as root, so where the tests do, everything belongs to `nobody` and runs as that user.
+/// Servers refuse to run as root. So if the tests run as root, everything belongs to `nobody` and runs as that user.
 struct ServingHome {
     let directory: TemporaryDirectory
     private let prefix: [String]
 
-    /// - Parameter keepsUser: whether everything runs as the tests do; OpenSSH's server logs nobody in as `nobody`.
+    /// - Parameter keepsUser: whether everything runs as the tests do; OpenSSH's server accepts no login as `nobody`.
     init(keyType: String, keepsUser: Bool = false) throws {
         directory = try TemporaryDirectory()
         let isRoot = geteuid() == 0 && !keepsUser
         prefix = isRoot ? ["/usr/bin/setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"] : []
         let products = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-        // A copy, for the build may lie where that user cannot look; made by a program of its own, for a file that
-        // this process has open for writing cannot be run by what another test starts at the same moment.
+        // A copy, because that user may not be able to read the build. A separate program makes it: a child that
+        // another test starts could otherwise inherit a descriptor for writing, and the copy could not be executed.
         try #require(
             Tool(
                 "/usr/bin/install",
@@ -66,7 +66,7 @@ struct ServingHome {
         ).run()
     }
 
-    /// Runs a script that must succeed, and returns what it printed.
+    /// Runs a script that must succeed, and returns its output.
     @discardableResult
     func shell(_ script: String) throws -> String {
         let result = try run(script)

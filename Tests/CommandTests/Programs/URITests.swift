@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct URITests {
     @Test(arguments: Programs.all.filter { $0.usesEngine }.map { $0.name } + ["java", "nss", "ssh"])
-    func `a program that knows no Ed25519 keys says so of the key itself`(program: String) throws {
+    func `if a program supports no Ed25519 keys, the key itself is reported`(program: String) throws {
         let home = try IdentityHome()
         let made = try home.keyfob("identity", "create", "ed", "--cn", "ed", "--self-signed", "--key", "ed25519")
         try #require(made.status == 0, "\(made.error)")
@@ -14,7 +14,7 @@ import Testing
         #expect(told.error.contains("keyfob key generate NAME --type ec"), "\(told.error)")
     }
 
-    @Test func `a certificate that is not valid now is found before a program is started`() throws {
+    @Test func `a certificate that is not valid now is detected before a program is started`() throws {
         let home = try IdentityHome()
         try home.makeSelfSigned("old", days: -3)
         try home.shell(
@@ -36,11 +36,11 @@ import Testing
                 let checked = try home.keyfob("uri", name, "--for", program, "--check", "--json")
                 #expect(checked.status == 11, "\(program): \(checked.output)\(checked.error)")
                 #expect(try IdentityHome.code(checked) == code, "\(program): \(checked.error)")
-                // A peer of one's own may not look at it.
+                // A peer of the user's own may not check it.
                 let printed = try home.keyfob("uri", name, "--for", program)
                 #expect(printed.status == 0 && printed.output.contains("# certificate \"\(name)\" "), "\(printed)")
             }
-            // It is none of the program's.
+            // It is not one of the program's.
             let key = try home.keyfob("uri", name, "--for", "ssh")
             #expect(key.status == 0 && !key.output.contains("# certificate"), "\(key)")
         }
@@ -49,7 +49,7 @@ import Testing
         #expect(checked.error.contains("keyfob identity import FILE --name old --replace"), "\(checked.error)")
     }
 
-    @Test func `no URI is printed of an object that is not there`() throws {
+    @Test func `no URI is printed for a missing object`() throws {
         let home = try IdentityHome()
         try home.makeSelfSigned("own")
         let commands = [

@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What a program asks for that nobody can answer.
+/// Prompts of programs that cannot be answered.
 @Suite struct UnknownPINTests {
     @Test(arguments: [(["--pin-source", "env:P"], true), (["--unattended"], false)])
-    func `who cannot know the token's PIN is told what helps`(options: [String], isUnknown: Bool) throws {
+    func `if the token's PIN cannot be known, the error gives a remedy`(options: [String], isUnknown: Bool) throws {
         let household = try Household()
         let secret = ["P": "open sesame"]
         #expect(try household.keyfob(["init"] + options, environment: secret).status == 0)

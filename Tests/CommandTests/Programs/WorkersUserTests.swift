@@ -5,7 +5,7 @@ import Testing
 
 @testable import KeyfobCLI
 
-/// nginx and httpd, whose workers run as another user than root, who starts them.
+/// nginx and httpd, which root starts and whose workers run as another user.
 @Suite(
     "Workers of another user",
     .enabled(
@@ -42,7 +42,7 @@ struct WorkersUserTests {
         #expect(!check.output.contains("will serve no connection"), "\(check.output)")
     }
 
-    /// Runs the command where the configurations of the machine's servers name `user`.
+    /// Runs the command with configurations of the machine's servers that name `user`.
     private func keyfob(_ arguments: String, _ home: IdentityHome, workers user: String) throws -> Tool.Result {
         let script = """
             for name in nginx apache2; do
@@ -59,13 +59,13 @@ struct WorkersUserTests {
         ).run()
     }
 
-    @Test("the recipes of the README, followed to the letter on a fresh machine, serve and renew")
+    @Test("the recipes of the article Servers, followed literally on a fresh machine, serve and renew")
     func recipes() throws {
         let directory = try TemporaryDirectory()
         for name in ["nginx", "httpd"] {
             let text = try Self.recipe(name)
             #expect(text.contains("$(keyfob-www uri web)"))
-            // No authority is there that would issue a certificate for the name.
+            // No authority here would issue a certificate for the name.
             let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
                 line.hasPrefix("name=") ? "name=localhost" : line.hasPrefix("issue=") ? "issue=--self-signed" : line
             }
@@ -85,16 +85,17 @@ struct WorkersUserTests {
             "\(result.output)\(result.error)")
     }
 
-    /// The commands of a recipe, as they stand in the README.
+    /// Returns the commands of a recipe in the article Servers.
     private static func recipe(_ name: String) throws -> String {
-        let text = try String(contentsOf: Machine.repository.appendingPathComponent("README.md"), encoding: .utf8)
+        let article = "Sources/Keyfob/Documentation.docc/Servers.md"
+        let text = try String(contentsOf: Machine.repository.appendingPathComponent(article), encoding: .utf8)
         let start = try #require(text.range(of: "\n```sh \(name)\n"))
         let end = try #require(text.range(of: "\n```\n", range: start.upperBound..<text.endIndex))
         return String(text[start.upperBound..<end.lowerBound]) + "\n"
     }
 
-    /// A machine of its own, as far as servers and their files go: stock configuration, no keychain, and a systemctl
-    /// that does what the unit files of Debian's packages do.
+    /// A separate machine, as far as servers and their files are concerned: stock configuration, no keychain, and a
+    /// systemctl that follows the unit files of Debian's packages.
     private static let machine = """
         set -eu
         scratch=$1 keyfob=$2

@@ -4,7 +4,7 @@ import Testing
 
 @testable import KeyfobCLI
 
-/// What a server finds in the directory of `--write`, whenever it starts.
+/// The content of the directory of `--write` for a server that starts at any time.
 @Suite(.enabled(if: OpenSSLEngine.path != nil, "OpenSSL's pkcs11 engine is not installed"))
 struct WrittenFileTests {
     /// The serial number of the certificate that a server's configuration names.
@@ -14,7 +14,7 @@ struct WrittenFileTests {
     }
 
     @Test(arguments: [("nginx", "ssl_certificate"), ("httpd", "SSLCertificateFile")])
-    func `a configuration that a renewal did not reach names the certificate of the key it names`(
+    func `a configuration that a renewal did not update names the certificate of its key`(
         program: String, directive: String
     ) throws {
         let home = try ServingHome(keyType: "ec")
@@ -34,12 +34,12 @@ struct WrittenFileTests {
         #expect(try home.shell(write).contains("\"changed\":true"))
         let new = try serial(home, file, directive)
         #expect(try new == current() && new != old)
-        // For who names it in a configuration of his own.
+        // For users who name it in their own configuration.
         #expect(try home.shell("openssl x509 -noout -serial -in site/web.fullchain.pem") == new)
         #expect(try home.shell(write).contains("\"changed\":false"))
     }
 
-    @Test func `of the chains before the latest stays, and what only looks like one is left alone`() throws {
+    @Test func `the previous chain stays, and files that only look like a chain are not changed`() throws {
         let home = try ServingHome(keyType: "ec")
         let write = "./keyfob uri imported --for nginx --write site"
         func names() throws -> Set<String> { Set(try home.shell("ls site").split(separator: "\n").map(String.init)) }
@@ -61,7 +61,7 @@ struct WrittenFileTests {
         #expect(try names() == made.union(others).union(["imported.nginx-0000000000000001.pem"]))
     }
 
-    @Test func `a directory that may be written to, but not read, takes files`() throws {
+    @Test func `a directory that can be written but not read takes files`() throws {
         let home = try ServingHome(keyType: "ec")
         let written = try home.run(
             """

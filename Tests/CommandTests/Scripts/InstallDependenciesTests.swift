@@ -10,7 +10,7 @@ import Testing
     init() throws {
         directory = try TemporaryDirectory()
         try FileManager.default.createDirectory(atPath: directory.file("bin"), withIntermediateDirectories: false)
-        // No package is installed but what the file "installed" names, and every package is known.
+        // Only the packages in the file "installed" are installed, and every package is known.
         try directory.writeProgram(
             """
             case "$*" in
@@ -41,7 +41,7 @@ import Testing
 
     private func done() throws -> String { String(decoding: try directory.read("done"), as: UTF8.self) }
 
-    @Test func `what the quickstart needs is neither a server nor a language`() throws {
+    @Test func `the quickstart needs neither a server nor a language`() throws {
         let result = try shell("\"$INSTALL\" --dry-run quickstart")
         #expect(
             result.output == "Installing: opensc openssl curl libengine-pkcs11-openssl\n",
@@ -49,12 +49,12 @@ import Testing
         #expect(try done().isEmpty)
     }
 
-    @Test func `curl belongs to what the command needs`() throws {
+    @Test func `the command needs curl`() throws {
         #expect(try shell("\"$INSTALL\" --dry-run runtime").output.hasSuffix(" curl\n"))
     }
 
     @Test(arguments: [("1000", "quickstart"), ("0", "--ask quickstart"), ("1000", "runtime build test")])
-    func `without a terminal nothing is installed unasked, and what is missing is named`(
+    func `without a terminal nothing is installed without --yes, and the missing packages are named`(
         user: String, arguments: String
     ) throws {
         try directory.write("\(user)\n".utf8, to: "user")
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test(arguments: [("y", true), ("n", false), ("", false)])
-    func `at a terminal sudo is used after a yes alone`(answer: String, isInstalled: Bool) throws {
+    func `at a terminal sudo is used only after a yes`(answer: String, isInstalled: Bool) throws {
         let result = try shell("printf '\(answer)\\n' | script -qec \"'$INSTALL' quickstart\" /dev/null")
         #expect((result.status == 0) == isInstalled, "\(result.output)")
         #expect(result.output.contains("opensc"), "\(result.output)")
@@ -80,7 +80,7 @@ import Testing
         #expect(try done().hasPrefix("sudo -- "))
     }
 
-    /// Runs the program under test as root, with directories of its own in the place of those that it changes.
+    /// Runs the program under test as root, with separate directories in place of those that it changes.
     private func asRoot(_ arguments: String, before: String, after: String) throws -> Tool.Result {
         try directory.write("0\n".utf8, to: "user")
         return try shell(
@@ -100,7 +100,7 @@ import Testing
             """)
     }
 
-    /// What apt-get does in the place of a package that brings a service.
+    /// The effects of apt-get for a package with a service.
     private static let apt = """
         case "$*" in *install*) ;; *) return 0 ;; esac
         status=0
@@ -115,7 +115,7 @@ import Testing
     @Test(
         .enabled(if: Machine.hasOwnMounts, "only root can give a program directories of its own"),
         arguments: ["", "exit 0", "exit 101"], [0, 100])
-    func `no service of a package is started or enabled, and all is as before afterwards`(
+    func `no service of a package is started or enabled, and the policy is restored`(
         policy: String, status: Int
     ) throws {
         try directory.write((Self.apt + "exit \(status)\n").utf8, to: "apt")

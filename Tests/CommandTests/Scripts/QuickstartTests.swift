@@ -19,7 +19,7 @@ struct QuickstartTests {
         ).run()
     }
 
-    /// All files and directories of the user, with what is in them and when they were changed.
+    /// All files and directories of the user, with their content and modification time.
     private func files(_ household: Household) throws -> String {
         try Tool(
             "/bin/sh",
@@ -29,7 +29,7 @@ struct QuickstartTests {
     }
 
     @Test(arguments: [[:], ["KEYFOB_KEYCHAIN": "login", "KEYFOB_FORMAT": "json", "KEYFOB_TOKEN": "login"]])
-    func `the quickstart, run twice, leaves the user's own keychains as they were`(
+    func `the quickstart, run twice, does not change the user's own keychains`(
         variables: [String: String]
     ) throws {
         let household = try Household.unattended()
@@ -60,7 +60,7 @@ struct QuickstartTests {
         ("bash", ".local/share/bash-completion/completions/keyfob"), ("zsh", ".local/share/zsh/site-functions/_keyfob"),
         ("fish", ".config/fish/completions/keyfob.fish"),
     ])
-    func `completions are installed where the user agrees`(shell: String, file: String) throws {
+    func `completions are installed if the user agrees`(shell: String, file: String) throws {
         let household = try Household()
         let path = household.directory.file("home/" + file)
         let refused = try quickstart(household, environment: ["SHELL": "/bin/" + shell])
@@ -75,7 +75,7 @@ struct QuickstartTests {
         #expect(agreed.output.contains((shell == "fish" ? "fish_add_path " : "export PATH=") + directory))
     }
 
-    @Test func `what the quickstart needs and cannot ask for is an error that says how to get it`() throws {
+    @Test func `a missing package that the quickstart cannot ask for is an error with a remedy`() throws {
         let household = try Household()
         let bin = household.directory.file("bin")
         try FileManager.default.createDirectory(atPath: bin, withIntermediateDirectories: false)

@@ -102,7 +102,7 @@ private final class PasswordItem {
         }
     }
 
-    @Test func `A changed item is written back through its reference, even where its primary key changes`() throws {
+    @Test func `A changed item is written back through its reference, even if its primary key changes`() throws {
         try TestKeychain.use {
             try PasswordItem(service: "foo", account: "a", password: Data("old".utf8)).write()
             let item = try #require(try PasswordItem.find(service: "foo").first)
@@ -123,7 +123,7 @@ private final class PasswordItem {
         }
     }
 
-    @Test func `A change onto another item's key is refused and changes nothing`() throws {
+    @Test func `A change to another item's key is refused and changes nothing`() throws {
         try TestKeychain.use {
             try PasswordItem(service: "foo", account: "a", password: Data("1".utf8)).write()
             try PasswordItem(service: "foo", account: "b", password: Data("2".utf8)).write()
@@ -136,7 +136,7 @@ private final class PasswordItem {
         }
     }
 
-    @Test func `A removed item's reference finds nothing, also after an equal item was added`() throws {
+    @Test func `The reference of a removed item finds nothing, also after an equal item was added`() throws {
         try TestKeychain.use {
             let item = PasswordItem(service: "foo", account: "a", password: Data("1".utf8))
             try item.write()

@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `Data alone comes as data, with attributes as a dictionary`() throws {
+    @Test func `Data alone is returned as data, and with attributes as a dictionary`() throws {
         try TestKeychain.use {
             let item = search("tim")
             item[kSecValueData] = Data("secret".utf8)
@@ -75,14 +75,14 @@ import Testing
         Spoiled("the password as text", errSecParam) { $0[kSecValueData] = "secret" },
         Spoiled("a null password", errSecParam) { $0[kSecValueData] = NSNull() },
         Spoiled("no class", errSecParam) { $0.removeObject(forKey: kSecClass) },
-        Spoiled("a class that is none", errSecNoSuchClass) { $0[kSecClass] = "what" },
+        Spoiled("an unknown class", errSecNoSuchClass) { $0[kSecClass] = "what" },
         Spoiled("an attribute of another class", errSecNoSuchAttr) { $0[kSecAttrService] = "s" },
-        Spoiled("an accessibility that is none", errSecParam) { $0[kSecAttrAccessible] = "sometimes" },
-        Spoiled("a key that is none", errSecParam) { $0["what is this"] = 1 },
-        Spoiled("a return key that is no boolean", errSecParam) { $0[kSecReturnData] = 1 },
+        Spoiled("an unknown accessibility", errSecParam) { $0[kSecAttrAccessible] = "sometimes" },
+        Spoiled("an unknown key", errSecParam) { $0["what is this"] = 1 },
+        Spoiled("a return key that is not a boolean", errSecParam) { $0[kSecReturnData] = 1 },
         Spoiled("a group that the process does not have", errSecMissingEntitlement) { $0[kSecAttrAccessGroup] = "other" },
     ])
-    func `A dictionary that is wrong gets its code, and words for it`(row: Spoiled) throws {
+    func `An invalid dictionary gets its code and a description of it`(row: Spoiled) throws {
         try TestKeychain.use {
             let item = search("tim")
             item[kSecValueData] = Data("secret".utf8)

@@ -58,7 +58,7 @@ private struct Passwords {
         }
     }
 
-    @Test func `Services and accounts are apart, and another wrapper sees the same`() throws {
+    @Test func `Services and accounts are separate, and another wrapper sees the same passwords`() throws {
         try TestKeychain.use {
             Passwords(service: "shop")["anna"] = "1"
             Passwords(service: "shop")["bert"] = "2"
@@ -71,17 +71,17 @@ private struct Passwords {
         }
     }
 
-    @Test func `Removing what is not there and an empty password are no failures`() throws {
+    @Test func `Removing a missing password and storing an empty one succeed`() throws {
         try TestKeychain.use {
             let passwords = Passwords(service: "shop")
-            passwords["nobody"] = nil
-            #expect(passwords["nobody"] == nil)
+            passwords["missing"] = nil
+            #expect(passwords["missing"] == nil)
             passwords["anna"] = ""
             #expect(passwords["anna"] == "")
         }
     }
 
-    @Test func `Items of the wrapper are synchronizable: a query that does not say so misses them`() throws {
+    @Test func `Items of the wrapper are synchronizable, and a query for other items misses them`() throws {
         try TestKeychain.use {
             Passwords(service: "shop")["anna"] = "1"
             let query: [CFString: Any] = [kSecClass: kSecClassGenericPassword, kSecAttrAccount: "anna"]

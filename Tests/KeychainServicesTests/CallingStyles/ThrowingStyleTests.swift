@@ -69,7 +69,7 @@ private enum Vault {
         }
     }
 
-    @Test func `Each way to fail has its own error`() throws {
+    @Test func `Each kind of failure has its own error`() throws {
         try TestKeychain.use {
             try Vault.save(Data("x".utf8), service: "s", account: "a")
             #expect(throws: Vault.Failure.taken) { try Vault.save(Data("y".utf8), service: "s", account: "a") }
@@ -81,7 +81,7 @@ private enum Vault {
         }
     }
 
-    @Test func `Deleting and updating need no look before`() throws {
+    @Test func `Deleting and updating need no search before`() throws {
         try TestKeychain.use {
             try Vault.save(Data("x".utf8), service: "s", account: "a")
             try Vault.delete(service: "s", account: "a")

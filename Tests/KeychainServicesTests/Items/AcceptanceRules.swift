@@ -13,7 +13,7 @@ extension Rule {
 
     /// Variations of the behaviour vectors.
     static let acceptance: [Rule] = [
-        Rule("A", "a service of the same account, no account at all, and each with its result") { bench in
+        Rule("A", "a service of the same account, a missing account, and each with its result") { bench in
             for service in ["s1", "s2", ""] { bench.expect(0, bench.add(genp("a", service))) }
             bench.expect(-25299, bench.add(["class": "genp", "acct": "a"]))
             for kind in [wantsData, wantsAttributes, wantsPersistent, wantsReference] {
@@ -33,7 +33,7 @@ extension Rule {
                 #expect(added.dictionary?["class"] as? String == itemClass && added.dictionary?["acct"] as? String == "all")
             }
         },
-        Rule("A", "a certificate that was added is found by every attribute that was given back, and removed by them") { bench in
+        Rule("A", "a certificate is found by every attribute that was returned, and removed by them") { bench in
             let added = bench.adding(["v_Ref": try TestPair().secCertificate] + wantsAttributes + wantsData)
             var query = try #require(added.dictionary)
             for name in ["sha1", "v_Data"] { query[name] = nil }
@@ -41,7 +41,7 @@ extension Rule {
             bench.expect(0, bench.delete(query))
             bench.expect(-25300, bench.copy(["class": "cert"]))
         },
-        Rule("A", "bare rows of every class are found, changed and removed by what they were added with") { bench in
+        Rule("A", "bare rows of every class are found, changed and removed by the attributes of their addition") { bench in
             for item in (0..<8).flatMap(bareItems) {
                 bench.expect(0, bench.add(item), "\(item)")
                 bench.expect(-25299, bench.add(item), "\(item)")
@@ -65,7 +65,7 @@ extension Rule {
             bench.expect(-25300, bench.copy(["v_Ref": key]))
             bench.expect(-25300, bench.copy(["class": "keys"]))
         },
-        Rule("C", "filters of the wrong kind, for another class, and that nothing passes") { bench in
+        Rule("C", "filters of the wrong kind, for another class, and without matches") { bench in
             _ = try bench.sixCertificates()
             let nobody = try bench.policy(kSecPolicyAppleSMIME, "three@example.org")
             #expect(bench.copying(["class": "cert", "m_Policy": nobody] + wantsAll + wantsReference).status == -25300)
@@ -83,7 +83,7 @@ extension Rule {
             bench.expect(-25300, bench.copy(subject))
             #expect(bench.copying(subject + ["m_CaseInsensitive": true] + wantsAll + wantsReference).array?.count == 2)
         },
-        Rule("D", "a change of one half of the primary key, onto itself, and of nothing") { bench in
+        Rule("D", "a change of half of the primary key, to itself, and to nothing") { bench in
             bench.expect(0, bench.add(genp("a", "s", ["v_Data": Data("x".utf8)])))
             bench.expect(0, bench.update(genp("a", "s"), ["acct": "a", "svce": "s"]))
             bench.expect(0, bench.update(genp("a", "s"), ["acct": "b"]))
@@ -119,7 +119,7 @@ extension Rule {
             bench.groups = []
             bench.expect(-34018, bench.update(["class": "genp"], ["labl": "l"]))
         },
-        Rule("F", "a reference with its class, with further attributes, and of what is not there any more") { bench in
+        Rule("F", "a reference with its class, with further attributes, and of a removed item") { bench in
             let reference = try #require(bench.adding(genp("a", "s") + wantsPersistent).data)
             let query: [String: Any] = ["v_PersistentRef": reference]
             bench.expect(-25306, bench.update(query + ["class": "inet"], ["labl": "l"]))
@@ -137,7 +137,7 @@ extension Rule {
                 bench.expect(-50, bench.copy(["v_PersistentRef": bytes]))
             }
         },
-        Rule("G", "an identity by reference gives its reference, and a half takes it along") { bench in
+        Rule("G", "an identity by reference returns its reference, and removing a half removes it") { bench in
             let pair = try TestPair()
             let added = try #require(bench.adding(["v_Ref": pair.secIdentity, "labl": "L"] + wantsPersistent).data)
             #expect(bench.copying(["v_Ref": pair.secIdentity] + wantsPersistent).data == added)
@@ -177,7 +177,7 @@ extension Rule {
                 }
             }
         },
-        Rule("H", "a tombstone makes room for the item, and is removed with what it was told") { bench in
+        Rule("H", "a tombstone makes room for the item, and is removed by its attributes") { bench in
             for item in (0..<2).flatMap(bareItems).map({ $0 + ["sync": true] }) {
                 bench.expect(0, bench.add(item))
                 bench.expect(0, bench.delete(item + ["u_Tomb": true]))
@@ -190,7 +190,7 @@ extension Rule {
                 bench.expect(-25300, bench.copy(item + ["tomb": true]))
             }
         },
-        Rule("I", "the system's keychain and synchronizing exclude each other; its items are changed by who names it") { bench in
+        Rule("I", "the system's keychain and synchronizing exclude each other; naming it changes its items") { bench in
             let system: [String: Any] = ["u_SystemKeychain": true]
             bench.expect(-50, bench.add(genp("a", "s", ["sync": true]) + system))
             bench.expect(0, bench.add(genp("a", "s") + system))
@@ -207,7 +207,7 @@ extension Rule {
             bench.expect(0, bench.delete(["v_Ref": pair.secIdentity] + system))
             bench.expect(-25300, bench.copy(["class": "keys"] + system))
         },
-        Rule("J", "an item under a password gets new data from who has it; nothing asks who adds or removes") { bench in
+        Rule("J", "new data under a password needs the password; adding and removing do not") { bench in
             let password: [String: Any] = ["u_CredRef": Data("p".utf8)]
             let item = genp("a", "s")
             let control = constrained(.applicationPassword)
@@ -227,7 +227,7 @@ extension Rule {
             bench.expect(0, bench.add(genp("akpu", "s", ["pdmn": "akpu"])))
             bench.expect(0, bench.update(genp("akpu", "s"), ["pdmn": "ak"]))
         },
-        Rule("J", "locked, nothing is told, changed or removed of any class") { bench in
+        Rule("J", "a locked keychain reveals, changes and removes nothing of any class") { bench in
             let pair = try TestPair()
             bench.expect(0, bench.add(["v_Ref": pair.secIdentity]))
             bench.expect(0, bench.add(["class": "inet", "srvr": "h"]))
@@ -241,7 +241,7 @@ extension Rule {
             }
             bench.expect(0, bench.copy(["class": "idnt"]))
         },
-        Rule("K", "a row that is damaged is removed by reference, and by an update that needs its place") { bench in
+        Rule("K", "a damaged row is removed by reference, and by an update that needs its place") { bench in
             let references = try ["a", "b"].map { try #require(bench.adding(genp($0, "s") + wantsPersistent).data) }
             bench.expect(0, bench.add(genp("c", "s")))
             for reference in references { try bench.damage(reference) }

@@ -12,7 +12,7 @@ extension Rule {
 
     /// Items under an application password.
     static let applicationPasswords: [Rule] = [
-        Rule("4.6", "data under a password is given to who has it, in every shape") { bench in
+        Rule("4.6", "data under a password is returned with the password, in every shape") { bench in
             for itemClass in ["genp", "inet"] {
                 let item: [String: Any] = ["class": itemClass, "acct": "a"]
                 let added = bench.adding(item + ["accc": control, "v_Data": secret] + with("pass") + wantsData)
@@ -31,7 +31,7 @@ extension Rule {
                 bench.expect(0, bench.delete(item))
             }
         },
-        Rule("4.6", "who has not the password changes nothing that it protects") { bench in
+        Rule("4.6", "without the password, nothing that it protects is changed") { bench in
             let item = genp("a", "s")
             bench.expect(0, bench.add(item + ["accc": control, "v_Data": secret] + with("pass")))
             let free = SecAccessControl(protection: "ak", flags: [])
@@ -56,7 +56,7 @@ extension Rule {
             bench.expect(0, bench.update(item + with("pass2"), ["pdmn": "ck"]))
             #expect(bench.copying(item + wantsData).data == Data("new".utf8))
         },
-        Rule("4.6", "several items are changed by who has the password of each, or none is") { bench in
+        Rule("4.6", "several items are changed with the passwords of all of them, or none is") { bench in
             bench.expect(0, bench.add(genp("a", "s", ["accc": control, "v_Data": secret]) + with("pass")))
             bench.expect(0, bench.add(genp("b", "s", ["v_Data": secret])))
             bench.expect(0, bench.add(genp("c", "s", ["accc": control, "v_Data": secret]) + with("other")))
@@ -84,7 +84,7 @@ extension Rule {
             bench.expect(0, bench.add(genp("c", "s", ["v_Data": seal])))
             #expect(bench.copying(genp("c", "s") + wantsData).data == seal)
         },
-        Rule("4.6", "who asks only whether an item is there must know its password, with data and without") { bench in
+        Rule("4.6", "a query for the existence of an item needs its password, with data and without") { bench in
             let free = SecAccessControl(protection: "ak", flags: [])
             for data in [[:], ["v_Data": secret]] as [[String: Any]] {
                 let item = genp("a", "s")

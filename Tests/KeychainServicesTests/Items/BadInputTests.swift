@@ -47,7 +47,7 @@ struct BadInputTests {
         Row("E5 a comment of a key", -25303) { ["class": "keys", "icmt": "d"] },
         Row("E5 an unknown attribute", -25303) { ["class": "genp", "zzzz": "h"] },
         Row("E5 four characters that are not ASCII", -25303) { ["class": "genp", "äöüß": "h"] },
-        Row("E6 a key of no family", -50) { ["class": "genp", "account": "a"] },
+        Row("E6 a key of an unknown family", -50) { ["class": "genp", "account": "a"] },
         Row("E6 persistref", -50) { ["class": "genp", "persistref": Data(count: 16)] },
         Row("E6 an empty key", -50) { ["class": "genp", "": "a"] },
         Row("E6 an unknown kind of result", -50) { ["class": "genp", "r_Nothing": true] },
@@ -57,9 +57,9 @@ struct BadInputTests {
         Row("E7 an account that is a date", -50) { ["class": "genp", "acct": Date()] },
         Row("E7 an account that is a truth value", -50) { ["class": "genp", "acct": true] },
         Row("E7 an account that is an array", -50) { ["class": "genp", "acct": ["a"]] },
-        Row("E7 an account that is a dictionary in itself", -50) { ["class": "genp", "acct": ["a": ["b": NSNull()]]] },
-        Row("E7 an account that nothing bridges", -50) { ["class": "genp", "acct": Unbridged()] },
-        Row("E7 an accessibility of no kind", -50) { ["class": "genp", "pdmn": "zz"] },
+        Row("E7 an account that is a dictionary containing itself", -50) { ["class": "genp", "acct": ["a": ["b": NSNull()]]] },
+        Row("E7 an account that cannot be bridged", -50) { ["class": "genp", "acct": Unbridged()] },
+        Row("E7 an unknown accessibility", -50) { ["class": "genp", "pdmn": "zz"] },
         Row("E7 UntilReboot", -50) { ["class": "genp", "pdmn": "f"] },
         Row("E7 a synchronizable that is text", -50) { ["class": "genp", "sync": "yes"] },
         Row("E7 a user of 3 bytes", -50) { ["class": "genp", "musr": Data(count: 3)] },
@@ -79,11 +79,11 @@ struct BadInputTests {
         Row("E11 issuers of a password", -4) { ["class": "genp", "m_Issuers": [Data()]] },
         Row("E11 a policy of a password", -4) { ["class": "inet", "m_Policy": NSObject()] },
         Row("E11 a host of a generic password", -4) { ["class": "genp", "m_HostOrSubdomainOfHost": "h"] },
-        Row("E12 a policy that is none", -50) { ["class": "cert", "m_Policy": NSObject()] },
+        Row("E12 a policy that is not one", -50) { ["class": "cert", "m_Policy": NSObject()] },
         Row("E12 a date that is text", -50) { ["class": "cert", "m_ValidOnDate": "now"] },
         Row("E12 trusted that is text", -50) { ["class": "cert", "m_TrustedOnly": "yes"] },
         Row("E12 an address that is a number", -50) { ["class": "cert", "m_EmailAddressIfPresent": 1] },
-        Row("E12 issuers that are no array", add: -50, copy: -25300, update: -50, delete: -50) {
+        Row("E12 issuers that are not an array", add: -50, copy: -25300, update: -50, delete: -50) {
             ["class": "cert", "m_Issuers": "x"]
         },
         Row("E13 a match key", add: -50, copy: -25300, update: -50, delete: -50) {
@@ -96,7 +96,7 @@ struct BadInputTests {
         Row("E13 an empty list of items", add: -50, copy: -25300, update: -25300, delete: -25300) {
             ["class": "genp", "m_ItemList": [Any]()]
         },
-        Row("E13 a list that is none", add: -50, copy: -50, update: -50, delete: -50) {
+        Row("E13 a list that is not one", add: -50, copy: -50, update: -50, delete: -50) {
             ["class": "genp", "m_ItemList": Data()]
         },
         Row("E13 a list and a filter", add: -50, copy: -25300, update: -50, delete: -50) {
@@ -114,21 +114,21 @@ struct BadInputTests {
         Row("E17 a reference and an attribute", add: -50, copy: -50, update: -25300, delete: -25300) {
             ["v_PersistentRef": Data("genp".utf8) + Data(count: 16), "acct": "a"]
         },
-        Row("E17 a reference and whether to synchronize", add: -50, copy: -50, update: -25300, delete: -25300) {
+        Row("E17 a reference and a synchronizable flag", add: -50, copy: -50, update: -25300, delete: -25300) {
             ["v_PersistentRef": Data("genp".utf8) + Data(count: 16), "sync": false]
         },
-        Row("E17 a reference and any synchronizing", add: -50, copy: -25300, update: -25300, delete: -25300) {
+        Row("E17 a reference and any synchronizable flag", add: -50, copy: -25300, update: -25300, delete: -25300) {
             ["v_PersistentRef": Data("genp".utf8) + Data(count: 16), "sync": "syna"]
         },
         Row("E18 a short reference", -50) { ["v_PersistentRef": Data("genp".utf8) + Data(count: 15)] },
         Row("E18 a long reference", -50) { ["v_PersistentRef": Data("genp".utf8) + Data(count: 17)] },
         Row("E18 an empty reference", -50) { ["v_PersistentRef": Data()] },
-        Row("E18 a reference of no class", -50) { ["v_PersistentRef": Data("xxxx".utf8) + Data(count: 16)] },
+        Row("E18 a reference of an unknown class", -50) { ["v_PersistentRef": Data("xxxx".utf8) + Data(count: 16)] },
         Row("E18 a reference that is text", -50) { ["v_PersistentRef": "genp"] },
         Row("E19 a reference of the old form", add: -50, copy: -25300, update: -25300, delete: -25300) {
             ["v_PersistentRef": Data("genp".utf8) + Data(count: 8)]
         },
-        Row("E20 a reference to nothing known", -50) { ["class": "keys", "v_Ref": "x"] },
+        Row("E20 a reference to an unknown item", -50) { ["class": "keys", "v_Ref": "x"] },
         Row("E20 a reference that is null", -50) { ["class": "keys", "v_Ref": NSNull()] },
         Row("E21 data that is text", -50) { ["class": "genp", "v_Data": "x"] },
         Row("E21 data that is null", -50) { ["class": "genp", "v_Data": NSNull()] },
@@ -139,7 +139,7 @@ struct BadInputTests {
         Row("E23 10,000 keys", -50) {
             ["class": "genp"] + Dictionary(uniqueKeysWithValues: (0..<10_000).map { ("u_Key\($0)", $0) })
         },
-        Row("E26 a group that is not held", -34018) { ["class": "genp", "agrp": "other"] },
+        Row("E26 a group that the process does not have", -34018) { ["class": "genp", "agrp": "other"] },
         Row("E31 E32 skipping", add: -50, copy: -25300, update: -50, delete: -50) {
             ["class": "genp", "u_AuthUI": "u_AuthUIS"]
         },
@@ -147,10 +147,10 @@ struct BadInputTests {
         Row("E32 asking in a wrong way", -50) { ["class": "genp", "u_AuthUI": 1] },
         Row("2.11 a credential that is text", -50) { ["class": "genp", "u_CredRef": "x"] },
         Row("2.11 a credential and a context", -50) { ["class": "genp", "u_CredRef": Data(), "u_AuthCtx": NSObject()] },
-        Row("2.11 the system's and synchronizable", -50) { ["class": "genp", "u_SystemKeychain": true, "sync": true] },
+        Row("2.11 the system's keychain and synchronizable", -50) { ["class": "genp", "u_SystemKeychain": true, "sync": true] },
         Row("1.3 a sharing group and synchronizable", -50) { ["class": "genp", "ggrp": "g", "sync": true] },
-        Row("2.4 an identity of attributes", add: -50, copy: -25300) { ["class": "idnt", "labl": "l"] },
-        Row("E38 a token that is not there", add: -25300, copy: -25300) { ["class": "keys", "tkid": "nowhere:1"] },
+        Row("2.4 an identity given by attributes", add: -50, copy: -25300) { ["class": "idnt", "labl": "l"] },
+        Row("E38 a missing token", add: -25300, copy: -25300) { ["class": "keys", "tkid": "nowhere:1"] },
     ]
 
     struct Unbridged {}
@@ -197,7 +197,7 @@ struct BadInputTests {
         bench.expect(0, bench.copy(genp("a", "s")))
     }
 
-    @Test("keys that mean nothing here are accepted")
+    @Test("keys without a meaning here are accepted")
     func accepted() throws {
         let bench = try ItemBench()
         let more: [String: Any] = [

@@ -27,18 +27,18 @@ extension TestPair {
 extension Rule {
     /// The four functions.
     static let calls: [Rule] = [
-        Rule("2.1", "false takes a kind of result back") { bench in
+        Rule("2.1", "false withdraws a requested kind of result") { bench in
             bench.expect(0, bench.add(genp("a", "s", ["v_Data": Data("x".utf8)])))
             let answer = bench.copying(genp("a", "s", ["r_Data": true, "r_Attributes": false, "r_Ref": false]))
             #expect(answer.data == Data("x".utf8))
             bench.expect(0, bench.update(genp("a", "s", ["r_Data": false]), ["labl": "l"]))
         },
-        Rule("2.1", "four characters are an attribute, whatever letter they begin with") { bench in
+        Rule("2.1", "four characters are an attribute, with any first letter") { bench in
             for name in ["fooo", "m_xx", "r_xx", "v_xx", "u_xx"] { bench.expect(-25303, bench.copy(["class": "genp", name: 1]), name) }
             for name in ["foo", "f_anything"] { bench.expect(-25300, bench.copy(["class": "genp", name: 1]), name) }
             for name in ["x", "abcde", "r_Anything", "v_Anything"] { bench.expect(-50, bench.copy(["class": "genp", name: true]), name) }
         },
-        Rule("2.2", "neither tombstones nor what is synchronized is met by a call that does not say so") { bench in
+        Rule("2.2", "a call that does not request them finds neither tombstones nor synchronizable items") { bench in
             bench.expect(0, bench.add(genp("gone", "s", ["labl": "l"])))
             bench.expect(0, bench.delete(genp("gone", "s", ["u_Tomb": true])))
             bench.expect(0, bench.add(genp("synced", "s", ["labl": "l", "sync": true])))
@@ -54,13 +54,13 @@ extension Rule {
             let synced = bench.copying(["class": "genp", "sync": "syna"] + wantsAll + wantsAttributes).dictionaries
             #expect(synced?.map { $0["acct"] as? String } == ["synced"] && synced?.first?["icmt"] == nil)
         },
-        Rule("2.2", "a reference finds what is synchronized") { bench in
+        Rule("2.2", "a reference finds a synchronizable item") { bench in
             let reference = try #require(bench.adding(genp("a", "s", ["sync": true]) + wantsPersistent).data)
             bench.expect(0, bench.copy(["v_PersistentRef": reference]))
             bench.expect(0, bench.update(["v_PersistentRef": reference], ["labl": "l"]))
             bench.expect(0, bench.delete(["v_PersistentRef": reference]))
         },
-        Rule("2.3", "every function asks for the group that is named, and finds only those that are held") { bench in
+        Rule("2.3", "every function applies to the named group, and finds only groups that the process has") { bench in
             bench.groups = ["one", "two"]
             bench.expect(0, bench.add(genp("a", "s", ["agrp": "two"])))
             bench.expect(0, bench.update(genp("a", "s"), ["agrp": "one"]))
@@ -78,7 +78,7 @@ extension Rule {
             bench.groups = []
             bench.expect(-34018, bench.update(genp("a", "s"), ["labl": "l"]))
         },
-        Rule("2.3", "the group of tokens is read by who has no group, and nothing else is") { bench in
+        Rule("2.3", "a process without a group can read the group of tokens, and nothing else") { bench in
             bench.expect(0, bench.add(genp("a", "s")))
             let token = genp("a", "s", ["agrp": "com.apple.token"])
             for groups in [[], ["com.apple.token"]] as [[String]] {
@@ -90,7 +90,7 @@ extension Rule {
                 for query in [genp("a", "s"), genp("a", "s", ["agrp": ""])] { bench.expect(-34018, bench.copy(query)) }
             }
         },
-        Rule("2.4", "what the caller says goes before what a reference brings") { bench in
+        Rule("2.4", "attributes given by the caller override those of a reference") { bench in
             let pair = try TestPair()
             bench.expect(0, bench.add(["v_Ref": pair.secCertificate, "labl": "mine", "slnr": Data([7])]))
             bench.expect(0, bench.copy(["class": "cert", "labl": "mine", "slnr": Data([7])]))
@@ -107,7 +107,7 @@ extension Rule {
                 #expect(several.status == 0 && several.array?.isEmpty == true)
             }
         },
-        Rule("2.4", "the result is left alone unless something is asked for, and after an error") { bench in
+        Rule("2.4", "the result is left unchanged without a requested result, and after an error") { bench in
             #expect(!bench.adding(genp("a", "s")).isTouched)
             #expect(!bench.adding(genp("b", "s", ["r_Data": false])).isTouched)
             let answer = bench.adding(genp("a", "s") + wantsAttributes)
@@ -115,7 +115,7 @@ extension Rule {
             let missing = bench.copying(genp("c", "s") + wantsAttributes)
             #expect(missing.status == -25300 && !missing.isTouched)
         },
-        Rule("2.4", "one half of an identity may be there, and both may not") { bench in
+        Rule("2.4", "one half of an identity may exist already, but not both") { bench in
             let pair = try TestPair()
             let identity: [String: Any] = ["v_Ref": pair.secIdentity]
             bench.expect(0, bench.add(["v_Ref": pair.secCertificate]))
@@ -127,7 +127,7 @@ extension Rule {
             #expect(reference?.prefix(4) == Data("idnt".utf8) && reference?.count == 20)
             #expect(bench.copying(["class": "keys"] + wantsAll + wantsAttributes).array?.count == 1)
         },
-        Rule("2.4 4.7", "a key of a token without data is made there, and stays there") { bench in
+        Rule("2.4 4.7", "a key of a token without data is created there, and stays there") { bench in
             let token = bench.keychain.tokenLabel
             let item: [String: Any] = ["class": "keys", "tkid": token, "type": "73", "bsiz": 256, "labl": "made"]
             let added = bench.adding(item + wantsReference + wantsAttributes + wantsData).dictionary
@@ -157,7 +157,7 @@ extension Rule {
                 bench.expect(OSStatus(status), bench.copy(["class": "genp", "m_Limit": limit]), "\(limit)")
             }
         },
-        Rule("2.5", "a server that was given as bytes is in no domain, and case counts") { bench in
+        Rule("2.5", "a server given as bytes is in no domain, and case is significant") { bench in
             bench.expect(0, bench.add(["class": "inet", "srvr": Data("a.example.com".utf8)]))
             bench.expect(0, bench.add(["class": "inet", "acct": "x"]))
             bench.expect(-25300, bench.copy(["class": "inet", "m_HostOrSubdomainOfHost": "example.com"]))
@@ -167,7 +167,7 @@ extension Rule {
                 bench.expect(-25300, bench.copy(["class": "inet", "m_HostOrSubdomainOfHost": host]), host)
             }
         },
-        Rule("2.5", "with a limit of one the first is found that passes every filter") { bench in
+        Rule("2.5", "with a limit of one, the first item that passes every filter is found") { bench in
             for name in ["first", "second"] { bench.expect(0, bench.add(["v_Ref": try TestPair(name).secCertificate])) }
             let query: [String: Any] = ["class": "cert", "m_SubjectContains": "second"] + wantsAttributes
             #expect(bench.copying(query).dictionary?["labl"] as? String == "second")
@@ -175,12 +175,12 @@ extension Rule {
             let filtered = bench.copying(["class": "inet", "m_HostOrSubdomainOfHost": "two.example"] + wantsAttributes)
             #expect(filtered.dictionary?["srvr"] as? String == "two.example")
         },
-        Rule("2.5", "data in a search must be data, and is otherwise passed over") { bench in
+        Rule("2.5", "data in a search must be data, and is otherwise ignored") { bench in
             bench.expect(0, bench.add(genp("a", "s", ["v_Data": Data("x".utf8)])))
             bench.expect(0, bench.copy(genp("a", "s", ["v_Data": Data("y".utf8)])))
             bench.expect(-50, bench.copy(genp("a", "s", ["v_Data": "x"])))
         },
-        Rule("2.6", "an update meets every item that matches, and keeps what it does not name") { bench in
+        Rule("2.6", "an update changes every item that matches, and keeps unnamed attributes") { bench in
             let references = ["a", "b"].map {
                 bench.adding(genp($0, "s", ["labl": "l", "v_Data": Data($0.utf8)]) + wantsPersistent).data
             }
@@ -191,7 +191,7 @@ extension Rule {
                 #expect(found?["icmt"] as? String == "c" && found?["v_PersistentRef"] as? Data == reference)
             }
         },
-        Rule("2.6", "an update makes room where only a tombstone is in the way") { bench in
+        Rule("2.6", "an update makes room if only a tombstone has the key") { bench in
             bench.expect(0, bench.add(genp("a", "s")))
             bench.expect(0, bench.delete(genp("a", "s", ["u_Tomb": true])))
             bench.expect(0, bench.add(genp("b", "s")))
@@ -199,7 +199,7 @@ extension Rule {
             bench.expect(0, bench.copy(genp("a", "s")))
             bench.expect(-25300, bench.copy(genp("a", "s", ["tomb": true])))
         },
-        Rule("2.6 2.10", "whether an item is synchronized can be changed, unless another stands there") { bench in
+        Rule("2.6 2.10", "an item can become synchronizable or stop being so, unless another has the key") { bench in
             bench.expect(0, bench.add(genp("a", "s")))
             bench.expect(0, bench.update(genp("a", "s"), ["sync": true]))
             bench.expect(-25300, bench.copy(genp("a", "s")))
@@ -210,7 +210,7 @@ extension Rule {
             bench.expect(0, bench.copy(genp("b", "s", ["sync": false])))
             bench.expect(0, bench.add(genp("c", "s", ["sync": true, "pdmn": "aku"])))
         },
-        Rule("2.6 2.7", "further attributes narrow what a reference names") { bench in
+        Rule("2.6 2.7", "further attributes narrow a reference") { bench in
             let reference = try #require(bench.adding(genp("a", "s") + wantsPersistent).data)
             let query: [String: Any] = ["v_PersistentRef": reference]
             bench.expect(-25300, bench.update(query + ["acct": "b"], ["labl": "l"]))
@@ -219,7 +219,7 @@ extension Rule {
             bench.expect(0, bench.delete(query + ["acct": "a"]))
             bench.expect(-25300, bench.delete(query))
         },
-        Rule("2.6", "an item says of its object on the token what its owner likes, but not that it is protected") { bench in
+        Rule("2.6", "an owner may change what an item says about its object, but not its protection") { bench in
             let pair = try TestPair()
             bench.expect(0, bench.add(["v_Ref": pair.secKey]))
             bench.expect(0, bench.update(["class": "keys"], ["klbl": Data([1, 2]), "bsiz": 1024, "esiz": 100, "atag": "t"]))
@@ -271,7 +271,7 @@ extension Rule {
             bench.expect(0, bench.update(["v_Ref": pair.secIdentity], ["labl": "newer"]))
             for itemClass in ["idnt", "cert", "keys"] { bench.expect(0, bench.copy(["class": itemClass, "labl": "newer"])) }
         },
-        Rule("2.8", "the attributes that come back find the same item again, in every class") { bench in
+        Rule("2.8", "the returned attributes find the same item again, in every class") { bench in
             let pair = try TestPair()
             bench.expect(0, bench.add(genp("a", "s", ["labl": "l", "gena": Data([1]), "v_Data": Data("x".utf8)])))
             bench.expect(0, bench.add(["class": "inet", "srvr": Data("h".utf8), "port": 1, "ptcl": "http"]))
@@ -294,7 +294,7 @@ extension Rule {
                 #expect(bench.adding(["class": itemClass] + wantsPersistent).data?.prefix(4) == Data(tag.utf8))
             }
         },
-        Rule("4.6", "data that asks for somebody is refused where nobody can be asked, and all else is not") { bench in
+        Rule("4.6", "only data that requires confirmation is refused if the user cannot be asked") { bench in
             for (index, flags) in [
                 .userPresence, .biometryAny, .biometryCurrentSet, .devicePasscode, .companion, [.biometryAny, .or, .devicePasscode],
             ].enumerated() as EnumeratedSequence<[SecAccessControlCreateFlags]> {

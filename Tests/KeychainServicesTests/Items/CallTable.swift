@@ -88,7 +88,7 @@ extension ItemBench {
     }
 }
 
-@Suite("Calls and their answers")
+@Suite("Calls and their results")
 struct CallTableTests {
     static let tables: [(name: String, rows: @Sendable () throws -> [CallRow])] = [
         ("1.3", CallRow.common), ("1.4 1.5", CallRow.passwords), ("1.6", CallRow.certificates), ("1.7", CallRow.keys),

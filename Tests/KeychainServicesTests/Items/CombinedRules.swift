@@ -23,7 +23,7 @@ extension Rule {
 
     /// Combinations of collisions, groups, synchronization and references.
     static let combined: [Rule] = [
-        Rule("1.2 2.6", "no change puts an item where another stands, in any class, and what it would have changed stays") { bench in
+        Rule("1.2 2.6", "no change takes another item's key, in any class, and a refused change changes nothing") { bench in
             bench.groups = ["one", "two"]
             for itemClass in classes {
                 let (a, b) = (keyed(itemClass, "a"), keyed(itemClass, "b"))
@@ -83,7 +83,7 @@ extension Rule {
                 bench.expect(-25300, bench.copy(query), itemClass)
             }
         },
-        Rule("2.2 2.3", "items of two groups, synchronizable and not: each call meets those that it says") { bench in
+        Rule("2.2 2.3", "items of two groups, synchronizable and not: each call finds those that it names") { bench in
             bench.groups = ["one", "two"]
             for itemClass in classes {
                 func all(_ more: [String: Any] = [:]) -> [String] { bench.values("labl", ["class": itemClass] + more) }
@@ -113,7 +113,7 @@ extension Rule {
                 bench.expect(-25300, bench.copy(["class": itemClass, "sync": "syna"]), itemClass)
             }
         },
-        Rule("2.3 2.4", "whose group is refused, adds nothing of either half") { bench in
+        Rule("2.3 2.4", "a refused group adds neither half") { bench in
             bench.groups = ["one", "two"]
             let pair = try TestPair()
             bench.expect(-34018, bench.add(["v_Ref": pair.secIdentity, "agrp": "three"]))
@@ -134,7 +134,7 @@ extension Rule {
                 bench.expect(-25300, bench.copy(["class": "idnt", "sync": "syna"]), group)
             }
         },
-        Rule("2.2 2.6 2.7", "an identity of two groups, synchronizable and not, is changed and removed where it is named") { bench in
+        Rule("2.2 2.6 2.7", "an identity of two groups, synchronizable and not, is changed and removed by name") { bench in
             bench.groups = ["one", "two"]
             let identity: [String: Any] = ["v_Ref": try TestPair().secIdentity]
             func count(_ itemClass: String, _ more: [String: Any] = [:]) -> Int {
@@ -155,7 +155,7 @@ extension Rule {
                 bench.expect(0, bench.delete(["class": "keys", "sync": "syna"]))
             }
         },
-        Rule("2.4 2.5", "an object finds the items made of it, and what else is said narrows it") { bench in
+        Rule("2.4 2.5", "an object finds the items made of it, and further attributes narrow the search") { bench in
             let (pair, other) = (try TestPair("one"), try TestPair("two"))
             for tag in ["1", "2"] { bench.expect(0, bench.add(["v_Ref": pair.secKey, "atag": tag, "labl": "key"])) }
             bench.expect(0, bench.add(["v_Ref": pair.secCertificate]))
@@ -181,7 +181,7 @@ extension Rule {
             bench.expect(-25300, bench.delete(key))
             bench.expect(0, bench.copy(["class": "cert"]))
         },
-        Rule("2.4 1.6", "a certificate or key by its data and by reference is one item where the primary key is one") { bench in
+        Rule("2.4 1.6", "a certificate or key by data and by reference is one item if the primary key is the same") { bench in
             let pair = try TestPair()
             let certificate: [String: Any] = ["class": "cert", "v_Data": pair.certificate.der]
             bench.expect(0, bench.add(["v_Ref": pair.secCertificate]))
@@ -218,7 +218,7 @@ extension Rule {
             }
             bench.expect(0, bench.copy(genp("a", "s")))
         },
-        Rule("2.6", "what is wrong with changes is told before what they would meet") { bench in
+        Rule("2.6", "an error in the changes is reported before the items are searched") { bench in
             for (changes, status) in [
                 (["srvr": "h"], -25303), (["zzzz": 1], -25303), (["v_Data": "x"], -50), (["v_Data": NSNull()], -50), (["labl": 1], -25300),
                 (["agrp": "other"], -34018), (["pdmn": "x"], -50), (["class": "genp"], -25303), (["clip": 1], -50), ([:], -25300),

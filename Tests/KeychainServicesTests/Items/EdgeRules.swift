@@ -33,7 +33,7 @@ extension Rule {
 
     /// Combinations of two rules.
     static let edges: [Rule] = [
-        Rule("1.7 4.1", "what only Keyfob keeps of a key is no attribute of its reference") { bench in
+        Rule("1.7 4.1", "Keyfob's own attributes of a key are not attributes of its reference") { bench in
             let parameters = pair + ["labl": "key", "private": ["perm": true]]
             let key = try bench.generating(parameters)
             try bench.keychain.update(Criteria(.key), [.comment: "c"])
@@ -45,7 +45,7 @@ extension Rule {
             let query = attributes.filter { !["accc", "v_Data"].contains($0.key) }
             bench.expect(0, bench.copy(query), "\(query.keys)")
         },
-        Rule("4.1 4.7", "a key of a token is made on that token and stays there, or is not made") { bench in
+        Rule("4.1 4.7", "a key of a token is created on that token and stays there, or is not created") { bench in
             for (parameters, status) in [
                 (["private": ["tkid": bench.keychain.tokenLabel, "perm": false]], -4),
                 (["tkid": "nowhere:1"], -25300), (["private": ["tkid": "nowhere:1", "perm": true]], -25300),
@@ -76,7 +76,7 @@ extension Rule {
             let found = bench.copying(["class": "keys", "sync": "syna"] + wantsAll + wantsAttributes).dictionaries
             #expect(found?.map { $0["pdmn"] as? String } == ["cku", "cku"] && found?.map { $0["sync"] as? Bool } == [true, true])
         },
-        Rule("1.7", "a generated key says what it can do as the same key does in memory") { bench in
+        Rule("1.7", "a generated key has the same operations as the key in memory") { bench in
             for (index, kind) in [["type": "42", "bsiz": 2048], ["type": "73", "bsiz": 256], ["type": "105", "bsiz": 256]].enumerated() {
                 let stored = try bench.generating(kind + ["perm": true, "labl": "\(index)", "extr": true])
                 let memory = try bench.generating(kind)
@@ -103,7 +103,7 @@ extension Rule {
             let added = try #require(bench.copying(["class": "keys", "labl": "added"] + wantsAttributes).dictionary)
             for name in usages { #expect(added[name] as? Bool == ofMemory[name] as? Bool, "\(name)") }
         },
-        Rule("4.5", "the identity of a certificate has a key that this process may see, synchronizable or not") { bench in
+        Rule("4.5", "the identity of a certificate has a visible key, synchronizable or not") { bench in
             let one = try TestPair()
             bench.groups = ["one", "two"]
             bench.expect(0, bench.add(["v_Ref": one.secKey, "agrp": "one", "sync": true]))
@@ -119,7 +119,7 @@ extension Rule {
             bench.expect(0, bench.add(["class": "keys", "kcls": "1", "klbl": other.certificate.publicKey.identifier]))
             #expect(bench.identity(of: other.secCertificate).status == -25300)
         },
-        Rule("4.1 4.5", "a key that was added as bytes tells what it is, and makes an identity of its certificate") { bench in
+        Rule("4.1 4.5", "a key added as bytes has attributes, and makes an identity of its certificate") { bench in
             let one = try TestPair()
             let data = try one.secKey.externalRepresentation()
             bench.expect(0, bench.add(["class": "keys", "type": "73", "kcls": "1", "atag": "t", "v_Data": data]))
@@ -130,7 +130,7 @@ extension Rule {
             #expect(attributes["klbl"] as? Data == one.certificate.publicKey.identifier && attributes["bsiz"] as? Int == 256)
             #expect(attributes["esiz"] as? Int == 256 && attributes["kcls"] as? String == "1" && attributes["atag"] as? String == "t")
         },
-        Rule("1.7 2.8", "the bytes of an Ed25519 key that were added are read again, unless they may not be") { bench in
+        Rule("1.7 2.8", "the bytes of an added Ed25519 key are read again, unless they may not be") { bench in
             let key = SecKey(.memory(try PrivateKey.generate(.ed25519)))
             let data = try key.externalRepresentation()
             let item: [String: Any] = ["class": "keys", "type": "105", "kcls": "1", "v_Data": data]
@@ -146,7 +146,7 @@ extension Rule {
             let kept = bench.copying(["class": "keys", "atag": "kept"] + wantsData)
             #expect(kept.status == 0 && kept.data == nil)
         },
-        Rule("2.5", "a limit is a whole number that has room") { bench in
+        Rule("2.5", "a limit is a whole number in range") { bench in
             bench.expect(0, bench.add(genp("a", "s")))
             for limit in [0.5, 1.5, -0.5, Double.nan, Double.infinity, Float(2.5), UInt64.max, true, "1", NSNull(), Data()] as [Any] {
                 let found = bench.copying(genp("a", "s", ["m_Limit": limit]) + wantsAttributes)
@@ -159,7 +159,7 @@ extension Rule {
                 #expect(bench.copying(genp("a", "s", ["m_Limit": limit]) + wantsAttributes).array?.count == 1, "\(limit)")
             }
         },
-        Rule("4.1 2.8", "what a token does not give out, neither of the two ways gives") { bench in
+        Rule("4.1 2.8", "bytes that a token does not export are not exported by the other way either") { bench in
             // SoftHSM does not wrap Ed25519 keys, whatever their attributes.
             for (index, kind) in [["type": "42", "bsiz": 2048], ["type": "73", "bsiz": 384], ["type": "105", "bsiz": 256]].enumerated() {
                 let key = try bench.generating(kind + ["perm": true, "extr": true, "labl": "\(index)"])
@@ -171,7 +171,7 @@ extension Rule {
                 #expect(index == 2 || exported.value != nil, "\(index)")
             }
         },
-        Rule("2.5 4.6", "who may not ask is refused only what asks") { bench in
+        Rule("2.5 4.6", "if the user may not be asked, only items that need it are refused") { bench in
             let key = try TestPair()
             bench.expect(0, bench.add(["v_Ref": key.secKey, "accc": control(.privateKeyUsage)]))
             let credential: [String: Any] = ["u_CredRef": Data("pass".utf8)]
@@ -200,7 +200,7 @@ extension Rule {
             let silent = bench.copying(all + ["u_AuthUI": "u_AuthUIS", "m_Limit": 2] + wantsAttributes).dictionaries
             #expect(silent?.map { $0["acct"] as? String } == ["1", "3"])
         },
-        Rule("2.10", "no change makes an item synchronized and constrained") { bench in
+        Rule("2.10", "no change makes an item both synchronizable and constrained") { bench in
             let key = try TestPair()
             let identity: [String: Any] = ["v_Ref": try TestPair().secIdentity]
             bench.expect(0, bench.add(identity + ["labl": "identity"]))
@@ -227,7 +227,7 @@ extension Rule {
             let change: [String: Any] = ["accc": control(.applicationPassword)]
             bench.expect(-50, bench.update(sealed + ["u_CredRef": Data("pass".utf8)], change))
         },
-        Rule("1.9 2.4", "what is said of the protection of an identity is said of both halves") { bench in
+        Rule("1.9 2.4", "a protection of an identity applies to both halves") { bench in
             for (said, certificate, key) in [
                 ([:], "dk", "ak"), (["pdmn": "ak"], "ak", "ak"), (["pdmn": "ck"], "ck", "ck"), (["accc": control([])], "ak", "ak"),
             ] as [([String: Any], String, String)] {
@@ -240,7 +240,7 @@ extension Rule {
                 bench.expect(0, bench.delete(identity))
             }
         },
-        Rule("2.7", "a reference of the old form takes no attribute") { bench in
+        Rule("2.7", "a reference of the old form accepts no attribute") { bench in
             let old: [String: Any] = ["v_PersistentRef": Data("genp".utf8) + Data(count: 8)]
             for (name, value) in [("labl", "x"), ("accc", control([])), ("sha1", Data(count: 20)), ("sync", true)] as [(String, Any)] {
                 bench.expect(-50, bench.delete(old + [name: value]), name)

@@ -15,7 +15,7 @@ extension ItemBench {
 extension Rule {
     /// Match filters, and references as filters.
     static let filters: [Rule] = [
-        Rule("2.5", "filters of certificates are passed by certificates alone") { bench in
+        Rule("2.5", "only certificates pass filters of certificates") { bench in
             let pair = try TestPair()
             bench.expect(0, bench.add(genp("a", "s")))
             bench.expect(0, bench.add(["class": "inet", "srvr": "h"]))
@@ -50,7 +50,7 @@ extension Rule {
                 }
             }
         },
-        Rule("2.5", "at a moment that is none, or beyond all calendars, nothing is valid") { bench in
+        Rule("2.5", "at an invalid date, or beyond all calendars, nothing is valid") { bench in
             bench.expect(0, bench.add(["v_Ref": try TestPair().secIdentity]))
             for itemClass in ["cert", "idnt"] {
                 for seconds in [Double.nan, .infinity, -.infinity, 1e300, -1e300, 1e12, -1e12] {
@@ -61,7 +61,7 @@ extension Rule {
                 #expect(bench.count(["class": itemClass, "m_ValidOnDate": NSDate()]) == 1)
             }
         },
-        Rule("2.5", "a subject is compared as the flags say: case, marks and width, each by itself") { bench in
+        Rule("2.5", "a subject is compared by the flags: case, marks and width, each by itself") { bench in
             for name in ["Ärger Süd", "arger sud", "ＦＵＬＬ Ｗｉｄｅ"] {
                 bench.expect(0, bench.add(["v_Ref": try TestPair(name, ["-utf8"]).secCertificate]))
             }
@@ -83,7 +83,7 @@ extension Rule {
                 #expect(bench.count(query) == 1 && bench.count(query + ["m_DiacriticInsensitive": true]) == 2, "\(key)")
             }
         },
-        Rule("2.5", "a list of items narrows what else is asked for, whatever is in it") { bench in
+        Rule("2.5", "a list of items narrows the rest of the query, with any contents") { bench in
             let pair = try TestPair("one")
             bench.expect(0, bench.add(["v_Ref": pair.secIdentity, "labl": "one"]))
             bench.expect(0, bench.add(["v_Ref": try TestPair("two").secIdentity, "labl": "two"]))
@@ -130,7 +130,7 @@ extension Rule {
             }
             #expect(bench.count(["class": "cert"]) == 2)
         },
-        Rule("2.6 2.7", "a list of items says what is changed and what is removed") { bench in
+        Rule("2.6 2.7", "a list of items selects the items to change and to remove") { bench in
             let pairs = try ["one", "two", "three"].map { try TestPair($0) }
             for pair in pairs { bench.expect(0, bench.add(["v_Ref": pair.secIdentity])) }
             let passwords = try ["a", "b", "c"].map { account in

@@ -4,7 +4,7 @@ import Testing
 
 @testable import KeychainServices
 
-@Suite("Dictionaries of a class of somebody's own")
+@Suite("Dictionaries of a caller's own class")
 struct ForeignDictionaryTests {
     /// A subclass whose members need not be objects.
     private final class Foreign: NSDictionary {
@@ -28,7 +28,7 @@ struct ForeignDictionaryTests {
         override var allValues: [Any] { Array(members.values) }
     }
 
-    @Test("are read as any other, whatever their members are")
+    @Test("are read like any other, with any kind of members")
     func foreign() throws {
         let bench = try ItemBench()
         let item: [String: Any] = [
@@ -63,13 +63,13 @@ struct ForeignDictionaryTests {
         override var allValues: [Any] { ["genp"] }
     }
 
-    @Test("are read as far as they agree with themselves")
+    @Test("are read as far as they are consistent")
     func uneven() throws {
         let bench = try ItemBench()
         bench.expect(-25300, bench.use { SecItemCopyMatching(Uneven(), nil) })
     }
 
-    @Test("no class has more attributes than is taken for granted", arguments: ItemClass.allCases)
+    @Test("no class has more attributes than the parser assumes", arguments: ItemClass.allCases)
     func attributes(_ itemClass: ItemClass) {
         #expect(AttributeCoding.count(of: itemClass) <= AttributeCoding.most)
     }

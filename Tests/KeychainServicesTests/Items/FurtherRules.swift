@@ -51,7 +51,7 @@ extension Rule {
             bench.expect(-25300, bench.copy(["class": "cert", "m_Issuers": [Data([1])]]))
             bench.expect(0, bench.copy(["class": "cert", "m_Issuers": ["text", 1] as [Any]]))
         },
-        Rule("C", "an issuer is found above each of the certificates that an authority has") { bench in
+        Rule("C", "an issuer is found above each of the certificates of an authority") { bench in
             for name in ["intermediate", "twin", "leaf"] {
                 bench.expect(0, bench.add(["v_Ref": try Authority.certificate(name)]))
             }
@@ -61,13 +61,13 @@ extension Rule {
                 #expect(found.array?.count == 2, "\(name)")
             }
         },
-        Rule("C", "an address is found whatever its case") { bench in
+        Rule("C", "an address is found in any case") { bench in
             bench.expect(0, bench.add(["v_Ref": try Authority.certificate("leaf")]))
             for (address, status) in [("web@example.org", 0), ("WEB@Example.ORG", 0), ("post@example.org", 0), ("eb@example.org", -25300)] {
                 bench.expect(OSStatus(status), bench.copy(["class": "cert", "m_EmailAddressIfPresent": address]), address)
             }
         },
-        Rule("D", "synchronized items are changed by who asks for any") { bench in
+        Rule("D", "a call for any synchronizing changes synchronizable items") { bench in
             bench.expect(0, bench.add(genp("a", "s")))
             bench.expect(0, bench.add(genp("a", "s", ["sync": true])))
             bench.expect(0, bench.update(genp("a", "s", ["sync": "syna"]), ["icmt": "both"]))
@@ -76,7 +76,7 @@ extension Rule {
             bench.expect(-25300, bench.copy(["class": "genp", "sync": "syna"]))
             bench.expect(-25300, bench.copy(["class": "genp", "tomb": true, "sync": "syna"]))
         },
-        Rule("D", "an access control that an update brings counts from then on") { bench in
+        Rule("D", "an access control set by an update applies from then on") { bench in
             bench.expect(0, bench.add(genp("a", "s", ["v_Data": Data("x".utf8)])))
             let control = SecAccessControl(protection: "cku", flags: .devicePasscode)
             bench.expect(0, bench.update(genp("a", "s"), ["accc": control]))
@@ -87,7 +87,7 @@ extension Rule {
             bench.expect(0, bench.update(genp("a", "s"), ["pdmn": "ak"]))
             #expect(bench.copying(genp("a", "s") + wantsData).data == Data("x".utf8))
         },
-        Rule("E", "what was removed is not removed again") { bench in
+        Rule("E", "a removed item is not removed again") { bench in
             bench.expect(0, bench.add(genp("a", "s")))
             bench.expect(0, bench.delete(genp("a", "s")))
             bench.expect(-25300, bench.delete(genp("a", "s")))
@@ -120,7 +120,7 @@ extension Rule {
             bench.expect(0, bench.update(["v_Ref": pair.secKey], ["labl": "new"]))
             for label in ["new", "public"] { bench.expect(0, bench.copy(["class": "keys", "labl": label]), label) }
         },
-        Rule("H", "removing leaves no tombstone unless it is told to") { bench in
+        Rule("H", "a removal leaves no tombstone unless one is requested") { bench in
             for sync in [true, false] {
                 bench.expect(0, bench.add(genp("a", "s", ["sync": sync])))
                 bench.expect(0, bench.delete(genp("a", "s", ["sync": sync])))
@@ -136,7 +136,7 @@ extension Rule {
             }
             bench.expect(0, bench.delete(genp("a", "s")))
         },
-        Rule("K", "what is damaged is neither changed nor in the way, and can be removed") { bench in
+        Rule("K", "a damaged item is not changed, blocks nothing, and can be removed") { bench in
             for port in [80, 81] { bench.expect(0, bench.add(["class": "inet", "srvr": "h", "port": port])) }
             try bench.sql("UPDATE item SET attributes_ciphertext = X'12345678'")
             bench.expect(-25300, bench.update(["class": "inet", "srvr": "h", "port": 81], ["port": 80]))
@@ -147,7 +147,7 @@ extension Rule {
             bench.expect(0, bench.delete(["class": "inet", "srvr": "h", "port": 80, "agrp": ""]))
             #expect(bench.copying(["class": "inet"] + wantsAll + wantsAttributes).array?.count == 1)
         },
-        Rule("4.1", "what a key that stays on the token refuses, and why") { bench in
+        Rule("4.1", "the calls that a key on the token refuses, and their errors") { bench in
             let key = try bench.generating(["type": "73", "bsiz": 256, "private": ["perm": true, "tkid": bench.keychain.tokenLabel]])
             let exported = unsafe outcome { unsafe SecKeyCopyExternalRepresentation(key, $0) as Data? }
             #expect(exported == Outcome(value: nil, status: errSecUnimplemented))

@@ -84,7 +84,7 @@ struct FuzzTests {
 
     private static let documented: Set<OSStatus> = [0, -50, -4, -25299, -25300, -25303, -25306, -34018, -25308, -25293, -25302, -25309]
 
-    @Test("whatever a dictionary holds, a documented status comes back")
+    @Test("any dictionary gives a documented status")
     func dictionaries() throws {
         let seed = Self.number("KEYFOB_FUZZ_SEED", or: .random(in: 0 ... .max))
         var random = Random(state: seed)
@@ -122,7 +122,7 @@ struct FuzzTests {
         #expect(successes > 0)
     }
 
-    @Test("whatever the bytes of a reference are, it is malformed, unknown or the item's")
+    @Test("a reference of any bytes is malformed, unknown or the item's")
     func references() throws {
         let seed = Self.number("KEYFOB_FUZZ_SEED", or: .random(in: 0 ... .max))
         var random = Random(state: seed)

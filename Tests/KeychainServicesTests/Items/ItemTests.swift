@@ -49,7 +49,7 @@ struct ItemTests {
         }
     }
 
-    @Test("text and bytes are the same key, and come back as they were given")
+    @Test("text and bytes are the same key, and are returned in the given form")
     func blobs() throws {
         let bench = try ItemBench()
         bench.expect(0, bench.add(genp("a", "s", ["gena": Data("g".utf8), "icmt": "c"])))
@@ -61,7 +61,7 @@ struct ItemTests {
         #expect(found["agrp"] as? String == "" && found["pdmn"] as? String == "ak" && found["class"] as? String == "genp")
     }
 
-    @Test("what is not part of the primary key does not make two items")
+    @Test("attributes outside the primary key do not make two items")
     func primaryKeys() throws {
         let bench = try ItemBench()
         bench.expect(0, bench.add(genp("a", "s", ["gena": "1", "labl": "1", "pdmn": "ak"])))
@@ -102,7 +102,7 @@ struct ItemTests {
         #expect(bench.adding(genp("c", "s") + wantsData).data == Data())
     }
 
-    @Test("limits count what passes all filters")
+    @Test("limits count the items that pass all filters")
     func limits() throws {
         let bench = try ItemBench()
         for account in ["a", "b", "c"] { bench.expect(0, bench.add(genp(account, "s"))) }
@@ -167,7 +167,7 @@ struct ItemTests {
         #expect(try bench.keychain.find(.keys).isEmpty)
     }
 
-    @Test("bytes that are no key are kept as they are")
+    @Test("bytes that are not a key are stored unchanged")
     func symmetricKey() throws {
         let bench = try ItemBench()
         let item: [String: Any] = ["class": "keys", "atag": Data("tag".utf8)]
@@ -188,7 +188,7 @@ struct ItemTests {
         #expect(answer.dictionary?["v_Data"] == nil && answer.dictionary?["v_Ref"] as? SecKey == pair.secKey)
     }
 
-    @Test("what the Swift API and the command store is found, and the other way round")
+    @Test("items of the Swift API and the command are found, and the other way round")
     func otherSide() throws {
         let bench = try ItemBench()
         try bench.keychain.add(GenericPassword(service: "s", account: "a"), secret: nil)
@@ -198,7 +198,7 @@ struct ItemTests {
         #expect(try bench.keychain.find(.genericPassword(service: "s")).count == 2)
     }
 
-    @Test("an update renews the date of modification and nothing else")
+    @Test("an update changes the modification date and no other date")
     func dates() throws {
         let bench = try ItemBench()
         bench.expect(0, bench.add(genp("a", "s", ["labl": "l", "cdat": Date(timeIntervalSince1970: 0)])))

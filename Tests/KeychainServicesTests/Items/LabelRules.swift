@@ -38,7 +38,7 @@ extension ItemBench {
 extension Rule {
     /// Several items of one token object, each with its own label; the object has only one.
     static let labels: [Rule] = [
-        Rule("2.4 1.6", "certificates of two groups that share an object have a label each") { bench in
+        Rule("2.4 1.6", "certificates of two groups that share an object each have a label") { bench in
             let pair = try TestPair()
             let (one, two): ([String: Any], [String: Any]) = (["agrp": "one"], ["agrp": "two"])
             let all: [String: Any] = ["class": "cert"]
@@ -71,7 +71,7 @@ extension Rule {
             bench.expect(0, bench.update(all + two, ["labl": "last"]))
             #expect(try bench.tokenLabels(.certificate) == ["last"])
         },
-        Rule("2.4 1.6", "items of equal labels that share an object do not change each other") { bench in
+        Rule("2.4 1.6", "items with equal labels that share an object do not change each other") { bench in
             let certificate = try TestPair().secCertificate
             bench.groups = ["one", "two"]
             for group in ["one", "two"] { bench.expect(0, bench.add(["v_Ref": certificate, "agrp": group, "labl": "same"])) }
@@ -80,7 +80,7 @@ extension Rule {
             bench.expect(0, bench.update(["class": "cert", "agrp": "two"], ["labl": "more"]))
             #expect(bench.labels(["class": "cert", "labl": "other"]) == ["other"])
         },
-        Rule("2.4 1.7", "keys that share an object have a label each, and so have the identities of theirs") { bench in
+        Rule("2.4 1.7", "keys that share an object each have a label, and so have their identities") { bench in
             let pair = try TestPair()
             bench.groups = ["one", "two"]
             for (group, label) in [("one", "first"), ("two", "second")] {
@@ -93,7 +93,7 @@ extension Rule {
             bench.expect(0, bench.update(["class": "keys", "atag": Data("two".utf8)], ["labl": "new"]))
             #expect(bench.labels(["class": "keys", "kcls": "1"]) == ["first", "new"])
         },
-        Rule("1.10", "a label comes back as the kind of value that was given") { bench in
+        Rule("1.10", "a label is returned as the kind of value that was given") { bench in
             let pair = try TestPair()
             for (query, value) in [
                 (["class": "cert"], pair.secCertificate), (["class": "keys", "kcls": "1"], pair.secKey),

@@ -8,7 +8,7 @@ import Testing
 
 @testable import KeychainServices
 
-/// What a change by class reaches: among items without an access group what this program stored itself.
+/// The scope of a change by class: among items without an access group, only those that this program stored.
 @Suite struct ProgramBoundTests {
     /// A keychain with items of every class that the Swift API stored, as the command does.
     private struct Shared {
@@ -72,7 +72,7 @@ import Testing
             } != nil)
     }
 
-    @Test func `the loop over all five classes leaves what the command stored and nothing else`() throws {
+    @Test func `the loop over all five classes leaves only the items that the command stored`() throws {
         let shared = try Shared()
         _ = try shared.addOwn()
         for itemClass in Self.classes { _ = shared.bench.delete(["class": itemClass]) }
@@ -91,7 +91,7 @@ import Testing
     ]
 
     @Test(arguments: parts)
-    func `a part of the primary key reaches nothing of the command's, in a removal or in a change`(
+    func `a part of the primary key matches none of the command's items, in a removal or in a change`(
         part: [String: any Sendable]
     ) throws {
         let shared = try Shared()
@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test(arguments: ["genp", "inet", "cert", "keys"])
-    func `a change by class is one of what the program stored`(itemClass: String) throws {
+    func `a change by class changes only the items that the program stored`(itemClass: String) throws {
         let shared = try Shared()
         _ = try shared.addOwn()
         shared.bench.expect(0, shared.bench.update(["class": itemClass], ["labl": "changed"]))
@@ -114,7 +114,7 @@ import Testing
         #expect(changed.array?.count == 1)
     }
 
-    @Test func `a query that names the group or the item reaches it, whichever program stored it`() throws {
+    @Test func `a query that names the group or the item matches it, even if another program stored it`() throws {
         let shared = try Shared()
         let bench = shared.bench
         // The full primary key.
@@ -132,7 +132,7 @@ import Testing
             bench.delete([
                 "class": "cert", "ctyp": 3, "issr": authority.issuer.normalized, "slnr": authority.serialNumber,
             ]))
-        // A reference, of either kind, and a list of them.
+        // A reference of either kind, and a list of them.
         bench.expect(0, bench.update(["v_Ref": shared.pair.secCertificate], ["labl": "named"]))
         let key = bench.copying(["class": "keys"] + wantsPersistent).data
         bench.expect(0, bench.update(["v_PersistentRef": try #require(key)], ["labl": "named"]))
@@ -147,7 +147,7 @@ import Testing
     }
 
     @Test(arguments: [["team.app", ""], ["", "team.app"], ["team.app", "*"]])
-    func `the groups that a process chose are its own whichever program stored their items`(groups: [String]) throws {
+    func `the groups that a process chose are its own, with items of any program`(groups: [String]) throws {
         let shared = try Shared()
         var foreign = GenericPassword(service: "team", account: "a")
         foreign.accessGroup = "team.app"
@@ -158,7 +158,7 @@ import Testing
         #expect(try shared.bench.keychain.find(.genericPasswords).map(\.service) == ["s"])
     }
 
-    @Test func `what was stored and was changed by the command since is the program's still`() throws {
+    @Test func `an item that the command changed still belongs to the program that stored it`() throws {
         let shared = try Shared()
         _ = try shared.addOwn()
         try shared.bench.keychain.update(
@@ -167,7 +167,7 @@ import Testing
         #expect(shared.count("genp") == 1)
     }
 
-    @Test func `a damaged item, whose program is not known, is left to the command`() throws {
+    @Test func `a damaged item, whose program is unknown, is left to the command`() throws {
         let shared = try Shared()
         try shared.bench.sql("UPDATE item SET attributes_tag = zeroblob(16) WHERE id = 1")
         _ = shared.bench.delete(["class": "genp"])
@@ -175,7 +175,7 @@ import Testing
         #expect(damaged == 1)
     }
 
-    @Test func `which program stored an item is no attribute that a caller sees, sets or asks for`() throws {
+    @Test func `a caller cannot see, set or query which program stored an item`() throws {
         let bench = try ItemBench()
         let pair = try TestPair()
         bench.expect(0, bench.add(genp("a", "s")))
@@ -196,7 +196,7 @@ import Testing
         ("/usr/bin/app", "app"), ("/srv/app (deleted)", "app"), ("app", "app"), ("/srv/my app", "my app"),
         ("/memfd:app (deleted)", "memfd:app"), ("", ""),
     ])
-    func `a program is named by the file of its executable, also after an update`(path: String, name: String) {
+    func `a program is identified by the file of its executable, also after an update`(path: String, name: String) {
         #expect(ProgramName.of(executable: path) == name)
     }
 
@@ -207,7 +207,7 @@ import Testing
 }
 
 extension ItemBench {
-    /// The number that a statement of SQL gives.
+    /// The number that an SQL statement returns.
     fileprivate func rows(_ statement: String) throws -> Int? {
         let queue = try DatabaseQueue(path: keychain.configuration.vault)
         return try queue.read { try Int.fetchOne($0, sql: statement) }

@@ -9,7 +9,7 @@ extension Rule {
 
     /// Protection, groups, tombstones and repeated additions, in every class.
     static let protection: [Rule] = [
-        Rule("1.9", "every class takes every accessibility, tells it, and changes it") { bench in
+        Rule("1.9", "every class accepts every accessibility, returns it, and changes it") { bench in
             for itemClass in rows {
                 for protection in ["ak", "ck", "dk", "aku", "cku", "dku", "akpu"] {
                     let item: [String: Any] = ["class": itemClass, "vwht": protection]
@@ -32,7 +32,7 @@ extension Rule {
                 }
             }
         },
-        Rule("2.5 4.6", "what asks for somebody is named to everybody, and its bytes are given to nobody") { bench in
+        Rule("2.5 4.6", "an item that needs confirmation is listed, and its bytes are returned to no caller without it") { bench in
             let control = SecAccessControl(protection: "cku", flags: .userPresence)
             for itemClass in rows {
                 let item: [String: Any] = ["class": itemClass]
@@ -51,7 +51,7 @@ extension Rule {
                 bench.expect(0, bench.delete(item + ["u_AuthUI": "u_AuthUIF"]), itemClass)
             }
         },
-        Rule("2.10", "a tombstone of every class is met by who names it, has no data, and goes or makes room") { bench in
+        Rule("2.10", "a tombstone of every class is found by name, has no data, and is removed or replaced") { bench in
             let pair = try TestPair()
             for (itemClass, item) in [
                 ("genp", genp("a", "s")), ("inet", ["class": "inet", "srvr": "h"]), ("cert", ["v_Ref": pair.secCertificate]),
@@ -75,7 +75,7 @@ extension Rule {
                 for value in [1, "x", NSNull()] as [Any] { bench.expect(-50, bench.delete(item + ["u_Tomb": value]), itemClass) }
             }
         },
-        Rule("2.3", "which group an item gets, and which may be named") { bench in
+        Rule("2.3", "the group that an item gets, and the groups that may be named") { bench in
             for (groups, first, readable, refused) in [
                 (["one"], "one", ["one"], ["", "*", "One", "other"]), (["com.apple.token", "one"], "one", ["one"], [""]),
                 (["", "one"], "", ["", "one"], ["two"]), (["A", "a"], "A", ["A", "a"], ["b"]), (["*"], "", ["x", ""], []),
@@ -99,7 +99,7 @@ extension Rule {
                 bench.expect(0, bench.delete(item), "\(groups)")
             }
         },
-        Rule("2.8", "a dictionary with its data makes the item again, once the item is gone") { bench in
+        Rule("2.8", "a dictionary with its data makes the item again after the item is removed") { bench in
             let pair = try TestPair()
             bench.expect(0, bench.add(genp("a", "s", ["icmt": "c", "gena": Data([1]), "v_Data": Data("x".utf8)])))
             bench.expect(0, bench.add(["class": "inet", "srvr": "h", "port": 80, "bini": Data([2]), "v_Data": Data("x".utf8)]))
@@ -117,7 +117,7 @@ extension Rule {
             }
             #expect(bench.copying(["class": "idnt"] + wantsReference).value as? SecIdentity == pair.secIdentity)
         },
-        Rule("1.6", "certificates of one issuer and serial number are one item, and its number is told as DER has it") { bench in
+        Rule("1.6", "certificates with one issuer and serial number are one item, numbered as in DER") { bench in
             let pairs = try (0..<2).map { _ in try TestPair("same", ["-set_serial", "0x80"]) }
             bench.expect(0, bench.add(["v_Ref": pairs[0].secCertificate]))
             bench.expect(-25299, bench.add(["v_Ref": pairs[1].secCertificate]))
@@ -126,7 +126,7 @@ extension Rule {
             #expect(bench.copying(["class": "cert"] + wantsAttributes).dictionary?["slnr"] as? Data == Data([0, 0x80]))
             bench.expect(-25300, bench.copy(["class": "cert", "slnr": Data([0x80])]))
         },
-        Rule("1.7 2.4", "bytes are the key that their attributes say, or bytes") { bench in
+        Rule("1.7 2.4", "bytes are the key that their attributes describe, or plain bytes") { bench in
             let pair = try TestPair()
             let data = try pair.secKey.externalRepresentation()
             for (index, (attributes, isKey)) in [

@@ -41,7 +41,7 @@ extension Rule {
 
     /// Classes and attributes.
     static let attributes: [Rule] = [
-        Rule("1.4", "every attribute of a password is kept, given back and searched") { bench in
+        Rule("1.4", "every attribute of a password is stored, returned and searched") { bench in
             for itemClass in ["genp", "inet"] {
                 for (index, (name, value, back)) in passwordAttributes.enumerated() {
                     let item: [String: Any] = ["class": itemClass, "acct": "\(index)"]
@@ -52,7 +52,7 @@ extension Rule {
                 }
             }
         },
-        Rule("1.5", "every attribute of an internet password is part of what makes it unique, or is not") { bench in
+        Rule("1.5", "every attribute of an internet password is part of its primary key, or is not") { bench in
             let item: [String: Any] = ["class": "inet", "acct": "a", "srvr": "h"]
             bench.expect(0, bench.add(item))
             for (name, value) in [
@@ -84,7 +84,7 @@ extension Rule {
             bench.expect(-25299, bench.add(genp("a", "s", ["tkid": ""])))
             bench.expect(0, bench.add(genp("a", "s", ["ggrp": "g"])))
         },
-        Rule("1.3", "dates: those of an addition are its own, that of a creation can be changed later") { bench in
+        Rule("1.3", "an addition sets its own dates, and the creation date can be changed later") { bench in
             let then = Date(timeIntervalSinceReferenceDate: 1000)
             bench.expect(0, bench.add(genp("a", "s", ["cdat": then, "mdat": then])))
             bench.expect(-25300, bench.copy(genp("a", "s", ["cdat": then])))
@@ -92,7 +92,7 @@ extension Rule {
             let found = bench.copying(genp("a", "s", ["cdat": then]) + wantsAttributes).dictionary
             #expect(found?["cdat"] as? Date == then && (found?["mdat"] as? Date ?? then) > then)
         },
-        Rule("1.3", "what nobody said of the sync engine's attributes counts as no") { bench in
+        Rule("1.3", "a missing attribute of the sync engine counts as no") { bench in
             bench.expect(0, bench.add(genp("a", "s")))
             for name in ["sysb", "tomb", "sync"] {
                 bench.expect(0, bench.copy(genp("a", "s", [name: 0])), name)
@@ -100,7 +100,7 @@ extension Rule {
             }
             bench.expect(0, bench.copy(genp("a", "s", ["sync": false, "musr": Data()])))
         },
-        Rule("1.3", "an access control in a query does not filter, and in an item comes back") { bench in
+        Rule("1.3", "an access control in a query does not filter, and is returned with an item") { bench in
             let control = SecAccessControl(protection: "cku", flags: .applicationPassword)
             bench.expect(0, bench.add(genp("a", "s", ["accc": control])))
             bench.expect(0, bench.add(genp("b", "s", ["pdmn": "ck"])))
@@ -110,7 +110,7 @@ extension Rule {
             let other = bench.copying(genp("b", "s") + wantsAttributes).dictionary
             #expect(other?["accc"] as? SecAccessControl == SecAccessControl(protection: "ck", flags: []))
         },
-        Rule("1.6", "a certificate has the attributes that its reference brings along") { bench in
+        Rule("1.6", "a certificate has the attributes of its reference") { bench in
             let pair = try TestPair("Some  Name", ["-set_serial", "0x1234"])
             bench.expect(0, bench.add(["v_Ref": pair.secCertificate]))
             let found = try #require(bench.copying(["class": "cert"] + wantsAttributes).dictionary)
@@ -145,7 +145,7 @@ extension Rule {
                 bench.expect(0, bench.add(item + [name: value]), name)
             }
         },
-        Rule("1.7", "a key has the attributes that its reference brings along") { bench in
+        Rule("1.7", "a key has the attributes of its reference") { bench in
             let pair = try TestPair()
             bench.expect(0, bench.add(["v_Ref": pair.secKey, "labl": "private"]))
             bench.expect(0, bench.add(["v_Ref": pair.secPublicKey, "labl": "public"]))
@@ -162,7 +162,7 @@ extension Rule {
             bench.expect(0, bench.copy(["class": "keys", "kcls": "1", "type": "73", "sign": true]))
             bench.expect(-25300, bench.copy(["class": "keys", "kcls": "1", "type": "73", "sign": false]))
         },
-        Rule("1.7", "the halves of RSA can do what Apple's can") { bench in
+        Rule("1.7", "the halves of RSA have the same operations as Apple's") { bench in
             let pair = try TestPair("rsa", [], key: ["-newkey", "rsa:2048"])
             bench.expect(0, bench.add(["v_Ref": pair.secKey]))
             bench.expect(0, bench.add(["v_Ref": pair.secPublicKey]))
@@ -190,7 +190,7 @@ extension Rule {
             // In a primary key, an absent value equals an empty one.
             bench.expect(-25299, bench.add(item + ["sdat": Date(timeIntervalSinceReferenceDate: 0), "bsiz": 0, "klbl": Data()]))
         },
-        Rule("1.7", "numbers that no key type has come back unchanged") { bench in
+        Rule("1.7", "numbers that no key type has are returned unchanged") { bench in
             for type in [2_147_483_678, 4_000_000_000, 110] {
                 let item: [String: Any] = ["class": "keys", "type": type, "atag": "\(type)"]
                 bench.expect(0, bench.add(item))
@@ -216,7 +216,7 @@ extension Rule {
             bench.expect(0, bench.delete(["v_Ref": pair.secKey]))
             bench.expect(-25300, bench.copy(["class": "idnt"]))
         },
-        Rule("1.8", "two certificates for one key are two identities, and the key goes with the last") { bench in
+        Rule("1.8", "two certificates for one key are two identities, and removing the last removes the key") { bench in
             let pair = try TestPair("one")
             let request = try pair.anotherCertificate("two")
             bench.expect(0, bench.add(["v_Ref": pair.secIdentity]))
@@ -244,7 +244,7 @@ extension Rule {
             bench.expect(0, bench.add(genp("a", "s")))
             #expect(bench.copying(genp("a", "s") + wantsAttributes).dictionary?["pdmn"] as? String == "dku")
         },
-        Rule("1.10", "a value of a wrong kind is refused wherever it stands") { bench in
+        Rule("1.10", "a value of a wrong kind is refused in every place") { bench in
             for (itemClass, name, value) in [
                 ("genp", "cdat", "2001-01-01"), ("genp", "cdat", 0), ("genp", "acct", Date()), ("genp", "acct", ["a"]),
                 ("genp", "acct", NSNull()), ("inet", "port", Data([80])), ("genp", "agrp", 7), ("genp", "musr", Data([1])),
@@ -258,7 +258,7 @@ extension Rule {
                 bench.expect(-50, bench.delete(query), "delete \(name)")
             }
         },
-        Rule("1.10", "data takes text and numbers, text takes bytes") { bench in
+        Rule("1.10", "data accepts text and numbers, text accepts bytes") { bench in
             bench.expect(0, bench.add(["class": "keys", "klbl": "abc"]))
             #expect(bench.copying(["class": "keys"] + wantsAttributes).dictionary?["klbl"] as? Data == Data("abc".utf8))
             bench.expect(0, bench.copy(["class": "keys", "klbl": Data("abc".utf8)]))

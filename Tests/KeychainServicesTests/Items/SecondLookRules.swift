@@ -26,7 +26,7 @@ extension ItemBench {
 extension Rule {
     /// Which user confirmation is required if the first match turns out to be damaged.
     static let secondLooks: [Rule] = [
-        Rule("2.5 4.6", "the next item after a damaged one is not given out without asking") { bench in
+        Rule("2.5 4.6", "the next item after a damaged one is not returned without confirmation") { bench in
             try bench.passwords([[], .userPresence])
             let all: [String: Any] = ["class": "genp", "svce": "s"]
             for shape in [wantsData, wantsData + wantsAttributes] {
@@ -36,7 +36,7 @@ extension Rule {
             bench.expect(-25308, bench.copying(all + wantsData + wantsAll).status)
             bench.expect(-25300, bench.copying(all + wantsData + ["u_AuthUI": "u_AuthUIS"]).status)
         },
-        Rule("2.5", "after a damaged item the first whole one is found, whatever is behind it") { bench in
+        Rule("2.5", "after a damaged item the first intact one is found, before any others") { bench in
             try bench.passwords([[], [], .userPresence])
             let all: [String: Any] = ["class": "genp", "svce": "s"]
             for mode in ["u_AuthUIA", "u_AuthUIF", "u_AuthUIS"] {
@@ -47,7 +47,7 @@ extension Rule {
             let three = bench.copying(["class": "genp", "svce": "s", "m_Limit": 3, "u_AuthUI": "u_AuthUIF"] + wantsData)
             #expect(three.status == -25308)
         },
-        Rule("2.5 4.6", "a limit with data asks for nobody who is past it") { bench in
+        Rule("2.5 4.6", "a limit with data asks for no confirmation of items past it") { bench in
             for (account, flags) in [("1", []), ("2", []), ("3", .userPresence)] as [(String, SecAccessControlCreateFlags)] {
                 let control = SecAccessControl(protection: "ak", flags: flags)
                 bench.expect(0, bench.add(genp(account, "s", ["accc": control, "v_Data": Data(account.utf8)])))
@@ -59,7 +59,7 @@ extension Rule {
             }
             bench.expect(-25308, bench.copying(all + wantsAll + wantsData).status)
         },
-        Rule("1.3", "a digest passes over what is damaged, and does not refuse what it does not look for") { bench in
+        Rule("1.3", "a digest skips damaged items, and refuses none that it does not search") { bench in
             let added = bench.adding(genp("z", "s", ["v_Data": Data("z".utf8)]) + wantsAttributes + wantsData)
             let digest = try #require(added.dictionary?["sha1"] as? Data)
             bench.expect(0, bench.delete(genp("z", "s")))
@@ -72,7 +72,7 @@ extension Rule {
             bench.expect(0, bench.update(all + ["sha1": other], ["labl": "found"]))
             bench.expect(0, bench.delete(all + ["labl": "found"]))
         },
-        Rule("2.7 2.11", "what is damaged is removed by who names its user, and by nobody else") { bench in
+        Rule("2.7 2.11", "a damaged item is removed only by a call that names its user") { bench in
             let system: [String: Any] = ["u_SystemKeychain": true]
             for user in [system, [:]] {
                 let other = user.isEmpty ? system : [:]
@@ -84,7 +84,7 @@ extension Rule {
                 bench.expect(-25300, bench.delete(genp("a", "s") + user))
             }
         },
-        Rule("2.7", "who may not ask changes and removes what asks somebody when it is read") { bench in
+        Rule("2.7", "a caller that may not ask changes and removes items that need confirmation to read") { bench in
             let control = SecAccessControl(protection: "ak", flags: .userPresence)
             let added = bench.adding(genp("a", "s", ["accc": control]) + wantsAttributes)
             let digest = try #require(added.dictionary?["sha1"] as? Data)

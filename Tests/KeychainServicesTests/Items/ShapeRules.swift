@@ -158,7 +158,7 @@ extension Rule {
                 bench.expect(0, bench.delete(["v_Ref": pair.secIdentity]))
             }
         },
-        Rule("2.8", "an array has an element for each item that has what is asked for, in one order") { bench in
+        Rule("2.8", "an array has an element for each item with the requested results, in one order") { bench in
             for (index, account) in ["c", "a", "d", "b"].enumerated() {
                 let data: [String: Any] = index == 2 ? [:] : ["v_Data": Data(account.utf8)]
                 bench.expect(0, bench.add(genp(account, "s") + data))

@@ -5,12 +5,12 @@ import Testing
 
 @testable import KeychainServices
 
-/// The token holds a key once, however many items refer to it.
+/// The token holds a key once, even if several items refer to it.
 @Suite struct SharedKeyTests {
     private func exported(_ key: SecKey) -> Data? { SecKeyCopyExternalRepresentation(key, nil) as Data? }
 
     @Test(arguments: [["extr": false], ["tkid": "com.apple.setoken"]] as [[String: any Sendable]])
-    func `a key that must not leave is no item of one that may`(more: [String: any Sendable]) throws {
+    func `a key that must not leave the token is not an item of one that may`(more: [String: any Sendable]) throws {
         let bench = try ItemBench()
         let key = try TestPair("one").secKey
         bench.expect(0, bench.add(["v_Ref": key, "atag": "first"]))
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(arguments: [["extr": false], ["tkid": "com.apple.setoken"]] as [[String: any Sendable]])
-    func `nor is it one by a reference that was found, or in an identity`(more: [String: any Sendable]) throws {
+    func `the same applies to a key by its reference, and in an identity`(more: [String: any Sendable]) throws {
         let bench = try ItemBench()
         let pair = try TestPair("one")
         bench.expect(0, bench.add(["v_Ref": pair.secKey, "atag": "first"]))
@@ -46,7 +46,7 @@ import Testing
         return try #require(stored as? SecKey)
     }
 
-    @Test func `a key that was found is added without what its item says`() throws {
+    @Test func `a key from a search is added without the attributes of its item`() throws {
         let bench = try ItemBench()
         let key = try found(TestPair("one"), ["sync": true, "vwht": "v", "labl": "first", "crtr": 7], in: bench)
         bench.expect(0, bench.add(["v_Ref": key, "atag": "second"]))
@@ -67,7 +67,7 @@ import Testing
         #expect(bench.copying(["class": "idnt"] + wantsReference).value as? SecIdentity == pair.secIdentity)
     }
 
-    @Test func `a guarded key is guarded in each of its items, unless one says otherwise`() throws {
+    @Test func `a key with access control has it in each of its items, unless an item is added with another`() throws {
         let bench = try ItemBench()
         let pair = try TestPair("one")
         let control = SecAccessControl(protection: "aku", flags: .userPresence)
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func `bytes are read again, also of a key that the token keeps`() throws {
+    @Test func `bytes are read again, also of a key that stays on the token`() throws {
         let bench = try ItemBench()
         let pair = try TestPair("one")
         let bytes = try #require(exported(pair.secKey))
@@ -106,7 +106,7 @@ import Testing
         #expect(bench.use { exported(stored.privateKey) } == nil)
     }
 
-    @Test func `a key of Ed25519 that is added by reference does not say that it can leave`() throws {
+    @Test func `an Ed25519 key that is added by reference does not claim to be extractable`() throws {
         let bench = try ItemBench()
         let key = SecKey(.memory(try PrivateKey.generate(.ed25519)))
         bench.expect(0, bench.add(["v_Ref": key, "atag": "ed"]))
@@ -116,7 +116,7 @@ import Testing
         bench.expect(-25299, bench.add(["v_Ref": key, "atag": "ed"]))
     }
 
-    @Test func `an identity that is imported once more adds no item of its key`() throws {
+    @Test func `importing an identity again adds no item of its key`() throws {
         let bench = try ItemBench()
         let pair = try TestPair("one")
         bench.groups = ["one", "two"]
@@ -130,7 +130,7 @@ import Testing
         #expect(try bench.keychain.find(.keys).isEmpty)
     }
 
-    @Test(arguments: [1, 2]) func `an identity outlives the item that its key was before`(imports: Int) throws {
+    @Test(arguments: [1, 2]) func `an identity remains if the earlier item of its key is removed`(imports: Int) throws {
         let bench = try ItemBench()
         let pair = try TestPair("one")
         bench.expect(0, bench.add(["v_Ref": pair.secKey, "atag": "first", "labl": "first"]))

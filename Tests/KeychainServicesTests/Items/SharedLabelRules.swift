@@ -50,7 +50,7 @@ extension Rule {
 
     /// The labels of items that share an object, when the items change.
     static let sharedLabels: [Rule] = [
-        Rule("1.10", "a label that is a number comes back as one, and is its digits to a token") { bench in
+        Rule("1.10", "a numeric label is returned as a number, and its digits are the label on a token") { bench in
             let pair = try TestPair()
             func label(_ query: [String: Any]) -> NSObject? {
                 bench.copying(query + wantsAttributes).dictionary?["labl"] as? NSObject
@@ -105,7 +105,7 @@ extension Rule {
             }
             #expect(try bench.tokenLabels(.certificate).isEmpty && bench.tokenLabels(.privateKey).isEmpty)
         },
-        Rule("2.9", "a reference to an object names the item that was made of it, and no other") { bench in
+        Rule("2.9", "a reference to an object names the item made of it, and no other") { bench in
             let pair = try TestPair()
             bench.addTwice(pair.secCertificate)
             // Like an object of another program, it has no row.
@@ -121,7 +121,7 @@ extension Rule {
             bench.expect(0, bench.delete(["v_PersistentRef": reference]))
             #expect(bench.labels(all) == ["ours"])
         },
-        Rule("4.5", "what is said of a name goes with the name, whichever item of a certificate bears it") { bench in
+        Rule("4.5", "attributes of a name stay with the name, on any item of a certificate") { bench in
             let pair = try TestPair()
             bench.groups = ["", "one", "two", "three"]
             for (group, label) in [("one", "first"), ("two", "web"), ("three", "web")] {
@@ -156,7 +156,7 @@ extension Rule {
                 #expect(attributes[.renewalPolicy] == nil && attributes[.preferredServices] == nil, "\(group)")
             }
         },
-        Rule("2.6", "a change of an item that is removed meanwhile is not made to another one of its object") { bench in
+        Rule("2.6", "a change of an item that is removed in the meantime is not made to another of its object") { bench in
             bench.addTwice(try TestPair().secCertificate)
             var criteria = Criteria(.certificate, [.accessGroup: "two"])
             var rules = ServicesRules(defaults: [:])
@@ -170,7 +170,7 @@ extension Rule {
             #expect(left?.map { $0["labl"] as? String } == ["first"] && left?.first?["alis"] == nil)
             #expect(try bench.tokenLabels(.certificate) == ["first"])
         },
-        Rule("2.6 2.7", "an item whose row is damaged stands in nobody's way") { bench in
+        Rule("2.6 2.7", "an item with a damaged row does not block others") { bench in
             bench.addTwice(try TestPair().secCertificate)
             try bench.damage(try #require(bench.copying(one + wantsPersistent).data))
             bench.expect(0, bench.update(two, ["labl": "new"]))
@@ -178,7 +178,7 @@ extension Rule {
             bench.expect(0, bench.update(two, ["alis": "alias"]))
             bench.expect(0, bench.delete(two))
         },
-        Rule("2.7", "a key is found for a certificate by the name that its item has") { bench in
+        Rule("2.7", "a key is found for a certificate by the name of its item") { bench in
             let pair = try TestPair()
             bench.groups = ["one", "two"]
             for (group, label) in [("one", "first"), ("two", "second")] {
@@ -218,7 +218,7 @@ extension Rule {
             bench.expect(0, bench.update(all, ["v_Data": pair.certificate.der, "labl": "both"]))
             #expect(bench.labels(all) == ["both", "both"])
         },
-        Rule("2.7", "an object is called after an item that it still is") { bench in
+        Rule("2.7", "an object has the label of an item that still exists") { bench in
             let pair = try TestPair()
             bench.addTwice(pair.secCertificate)
             for (group, label) in [("one", "k-first"), ("two", "k-second")] {
@@ -232,7 +232,7 @@ extension Rule {
             let key = try bench.keychain.find(.keys)
             #expect(try key.map { try bench.keychain.uri(of: $0).object }.contains("k-second"))
         },
-        Rule("1.10", "empty labels and bytes that are no text, beside each other") { bench in
+        Rule("1.10", "empty labels and bytes that are not text, beside each other") { bench in
             let certificate = try TestPair().secCertificate
             bench.groups = ["one", "two"]
             for (first, second) in [
@@ -257,7 +257,7 @@ extension Rule {
                 bench.expect(0, bench.delete(all))
             }
         },
-        Rule("2.6", "another program's label is that of the item which the object is called after") { bench in
+        Rule("2.6", "another program's label becomes the label of the item that named the object") { bench in
             bench.addTwice(try TestPair().secCertificate)
             try bench.relabel(.certificate, "theirs")
             #expect(bench.labels(one) == ["theirs"] && bench.labels(two) == ["second"])
@@ -267,7 +267,7 @@ extension Rule {
             bench.expect(0, bench.update(one, ["labl": "ours"]))
             #expect(bench.labels(one) == ["ours"] && bench.labels(two) == ["theirs"])
         },
-        Rule("1.6", "a label that is taken away leaves those of the others") { bench in
+        Rule("1.6", "removing a label leaves those of the others") { bench in
             bench.addTwice(try TestPair("subject").secCertificate)
             let items = try bench.keychain.find(.certificates)
             var second = try #require(items.first { $0.label == "second" })
@@ -282,7 +282,7 @@ extension Rule {
             bench.expect(0, bench.update(all, ["labl": "both"]))
             #expect(bench.labels(all) == ["both", "both"])
         },
-        Rule("4.5", "an identity that is installed bears the name, whatever its items were called") { bench in
+        Rule("4.5", "an installed identity has the name, with any earlier labels of its items") { bench in
             let pair = try TestPair()
             bench.addTwice(pair.secCertificate)
             bench.expect(0, bench.add(["v_Ref": pair.secKey, "labl": "web"]))
@@ -296,7 +296,7 @@ extension Rule {
             try bench.keychain.installIdentity("web", certificate: other)
             #expect(try bench.keychain.find(.identity(label: "web")).map(\.der) == [other.der, other.der])
         },
-        Rule("2.4 4.5", "a name is free that only a removed item had") { bench in
+        Rule("2.4 4.5", "a name that only a removed item had is free") { bench in
             let pair = try TestPair()
             bench.addTwice(pair.secCertificate)
             bench.expect(0, bench.add(["v_Ref": pair.secKey, "labl": "key"]))

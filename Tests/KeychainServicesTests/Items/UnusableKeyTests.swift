@@ -9,7 +9,7 @@ import Testing
     /// A curve, how many of its keys share an identifier, and how many of them have bytes. Apple has no form for some
     /// curves, and two keys with the same identifier are ambiguous.
     @Test(arguments: [("prime256v1", 1, 1), ("secp256k1", 1, 1), ("brainpoolP256r1", 1, 0), ("prime256v1", 2, 0)])
-    func `a search passes over a key that is of no use, and gives the others`(
+    func `a search skips a key that cannot be used, and returns the others`(
         row: (curve: String, count: Int, withData: Int)
     ) throws {
         let bench = try ItemBench()

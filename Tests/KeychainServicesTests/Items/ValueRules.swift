@@ -40,7 +40,7 @@ extension Rule {
 
     /// The accepted values and their returned forms.
     static let values: [Rule] = [
-        Rule("2.4", "data beside a reference is what it refers to") { bench in
+        Rule("2.4", "data beside a reference is the data of its object") { bench in
             let (pair, other) = (try TestPair(), try TestPair("other"))
             let references: [(value: Any, data: Data, others: Data)] = [
                 (pair.secCertificate, pair.certificate.der, other.certificate.der),
@@ -56,7 +56,7 @@ extension Rule {
             bench.expect(-50, bench.add(["v_Ref": other.secIdentity, "v_Data": other.certificate.der]))
             bench.expect(-25300, bench.copy(["v_Ref": other.secKey]))
         },
-        Rule("1.10", "a number is a number, a truth value or decimal text, and other text is kept") { bench in
+        Rule("1.10", "a number is a number, a boolean or decimal text, and other text is kept") { bench in
             for (index, (value, expected)) in [
                 (443, 443), (UInt16(443), 443), (Int8(-1), -1), (443.0, 443), (NSDecimalNumber(string: "443"), 443),
                 ("443", 443), (NSMutableString(string: "443"), 443), ("-1", -1), ("4000000000", 4_000_000_000),
@@ -72,7 +72,7 @@ extension Rule {
                 #expect(bench.back(value, as: "port", of: ["class": "inet", "acct": "refused"]) == nil, "\(value)")
             }
         },
-        Rule("1.10", "numbers beyond all numbers are stored and found, or refused, and end nothing") { bench in
+        Rule("1.10", "numbers out of range are stored and found, or refused, without a crash") { bench in
             for value in [Double.nan, Double.infinity, -Double.infinity, 1e300, 0.5, UInt64.max, NSDecimalNumber.notANumber] as [Any] {
                 for name in ["port", "acct", "tomb", "sysb"] {
                     let item: [String: Any] = ["class": "inet", "srvr": "\(value)", "path": name, name: value]
@@ -83,7 +83,7 @@ extension Rule {
                 #expect([0, -50].contains(bench.add(genp("\(value)", "s", ["sync": value]))), "\(value)")
             }
         },
-        Rule("1.10", "text, bytes and numbers are kept as what they are, and truth values are none of them") { bench in
+        Rule("1.10", "text, bytes and numbers are kept in their kind, and booleans are none of them") { bench in
             for (index, value) in [
                 "text", "", "0443", Data([0, 255]), Data(), 7, -7, "a\0b", "👩‍👩‍👧‍👦", NSMutableString(string: "m"),
             ].enumerated() as EnumeratedSequence<[Any]> {
@@ -97,7 +97,7 @@ extension Rule {
                 #expect(bench.back(value, as: "acct", of: ["class": "genp", "svce": "refused"]) == nil, "\(value)")
             }
         },
-        Rule("1.10", "bytes are made of text, and of a number as the machine has it in four bytes") { bench in
+        Rule("1.10", "bytes are made of text, or of a number in its native four bytes") { bench in
             for (index, (value, bytes)) in [
                 ("abc", [97, 98, 99]), (Data([1]), [1]), ("", []), (Data(), []), ("é", [0xC3, 0xA9]),
                 (0x0102_0304, [4, 3, 2, 1]), (-1, [255, 255, 255, 255]),
@@ -122,7 +122,7 @@ extension Rule {
                 #expect(bench.back(value, as: "vwht", of: genp("refused", "s")) == nil, "\(value)")
             }
         },
-        Rule("1.10", "dates are dates, whenever they are") { bench in
+        Rule("1.10", "dates are dates, at any time") { bench in
             for (index, seconds) in [0, -1, 1e12, -1e12, 1e300, .infinity].enumerated() as EnumeratedSequence<[Double]> {
                 let date = Date(timeIntervalSinceReferenceDate: seconds)
                 #expect(bench.back(date, as: "sdat", of: ["class": "keys", "atag": "\(index)"]) == date as NSDate, "\(seconds)")
@@ -135,7 +135,7 @@ extension Rule {
                 bench.expect(-50, bench.update(genp("0", "s"), ["mdat": value]), "\(value)")
             }
         },
-        Rule("2.1", "truth values are truth values in every form that Swift has for them") { bench in
+        Rule("2.1", "booleans are accepted in every form that Swift has for them") { bench in
             bench.expect(0, bench.add(genp("a", "s", ["v_Data": Data("x".utf8)])))
             for value in [true, NSNumber(value: true), NSNumber(booleanLiteral: true), kCFBooleanTrue as Any] {
                 #expect(bench.copying(genp("a", "s", ["r_Data": value])).data == Data("x".utf8), "\(value)")
@@ -152,7 +152,7 @@ extension Rule {
                 }
             }
         },
-        Rule("1.3 1.10", "whether an item is synchronizable is given as truth or number, and told as a number") { bench in
+        Rule("1.3 1.10", "a synchronizable flag is given as a boolean or number, and returned as a number") { bench in
             for (index, (value, number)) in [
                 (true, 1), (1, 1), (2, 1), (NSNumber(value: true), 1), (false, 0), (0, 0), ("syna", 0),
             ].enumerated() as EnumeratedSequence<[(Any, Int)]> {
@@ -171,7 +171,7 @@ extension Rule {
             }
             bench.expect(-50, bench.update(genp("4", "s"), ["sync": "syna"]))
         },
-        Rule("1.2 1.10", "text is told apart by its bytes: case, blanks, composition and what follows a NUL") { bench in
+        Rule("1.2 1.10", "text is compared by its bytes: case, blanks, composition and characters after a NUL") { bench in
             let accounts = ["a", "A", " a", "a ", "a\0", "a\0b", "\u{E9}", "e\u{301}", "ß", "ss", "ﬁ", "fi"]
             for account in accounts { bench.expect(0, bench.add(genp(account, "s")), account) }
             for account in accounts {
@@ -181,7 +181,7 @@ extension Rule {
             }
             for account in ["\u{E0}", "SS", "FI", ""] { bench.expect(-25300, bench.copy(genp(account, "s")), account) }
         },
-        Rule("1.10", "a value that a caller changes afterwards stays in the item as it was") { bench in
+        Rule("1.10", "a value that a caller changes afterwards stays unchanged in the item") { bench in
             let (account, data) = (NSMutableString(string: "a"), NSMutableData(data: Data("x".utf8)))
             let query = NSMutableDictionary()
             for (name, value) in ["class": "genp", "svce": "s", "acct": account, "v_Data": data] as [String: Any] {
@@ -193,7 +193,7 @@ extension Rule {
             #expect(bench.copying(genp("a", "s") + wantsData).data == Data("x".utf8))
             bench.expect(-25300, bench.copy(genp("ab", "s")))
         },
-        Rule("6.5", "data of no bytes, of many, and in the middle of other data") { bench in
+        Rule("6.5", "empty data, long data, and data inside other data") { bench in
             let large = Data((0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 ^ $0 >> 8) })
             for (index, data) in [Data(), large, Data([1, 2, 3, 4])[1...2], large.dropFirst(7).prefix(999)].enumerated() {
                 bench.expect(0, bench.add(genp("\(index)", "s", ["v_Data": data])))
@@ -206,7 +206,7 @@ extension Rule {
             bench.expect(0, bench.copy(genp(long, long)))
             bench.expect(-25300, bench.copy(genp(long + "x", long)))
         },
-        Rule("1.2 1.4", "what is part of the primary key is told, empty where nobody gave it") { bench in
+        Rule("1.2 1.4", "parts of the primary key are returned, and are empty if not given") { bench in
             let own: [String: [String: NSObject]] = [
                 "genp": ["acct": "" as NSString, "svce": "" as NSString],
                 "inet": [
@@ -236,7 +236,7 @@ extension Rule {
                 bench.expect(0, bench.delete(found), itemClass)
             }
         },
-        Rule("1.7 1.8", "keys and identities of references tell the whole of their primary keys") { bench in
+        Rule("1.7 1.8", "keys and identities of references return the whole of their primary keys") { bench in
             let pair = try TestPair()
             bench.expect(0, bench.add(["v_Ref": pair.secIdentity]))
             bench.expect(0, bench.add(["v_Ref": pair.secPublicKey]))
@@ -248,7 +248,7 @@ extension Rule {
                 bench.expect(0, bench.copy(found), "\(query)")
             }
         },
-        Rule("1.7", "a public key may always leave, and a private one that may says so") { bench in
+        Rule("1.7", "a public key is always extractable, and an extractable private key says so") { bench in
             let pair = try TestPair()
             bench.expect(0, bench.add(["v_Ref": pair.secPublicKey]))
             bench.expect(0, bench.add(["v_Ref": pair.secKey]))

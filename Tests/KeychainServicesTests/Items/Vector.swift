@@ -23,7 +23,7 @@ struct Vector: Sendable, CustomTestStringConvertible {
         86: "as V71", 87: "as V71",
         127: "access groups have one source, not Apple's three kinds of entitlements",
         134: "publishing a card's objects as rows is private to Apple's daemon; here the token is read itself",
-        146: "adding asks nobody here, so there is nothing that could fail twenty times; a wrong answer when reading is V142",
+        146: "adding asks for nothing here, so nothing can fail twenty times; V142 has a wrong answer",
         147: "a token always has its PIN: there is no passcode that could be removed",
         158: "a vault has one metadata key, not one for each class; damaged, the keychain cannot be unlocked",
         159: "as V158", 161: "as V158",

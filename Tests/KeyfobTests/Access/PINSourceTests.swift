@@ -33,7 +33,7 @@ import Testing
         ("|pass show a", .command("pass show a"), "cmd:pass show a"),
         ("credential:keyfob.pin", .credential("keyfob.pin"), "credential:keyfob.pin"),
     ])
-    func `the grammar and RFC 7512's spellings are parsed, and printed so that they parse again`(
+    func `the grammar and RFC 7512's spellings are parsed, and their printed form parses again`(
         row: (text: String, source: PINSource, printed: String)
     ) throws {
         #expect(try PINSource(parsing: row.text) == row.source)
@@ -46,7 +46,7 @@ import Testing
         "fd:-1", "fd:x", "fd:99999999999", "cmd:", "|", "credential:", "credential:a/b", "credential:..", "item:",
         "secret:hunter2",
     ])
-    func `what is no source is refused without being repeated`(text: String) {
+    func `an invalid source is refused, and the error does not repeat it`(text: String) {
         let error = #expect(throws: KeychainError.self) { try PINSource(parsing: text) }
         #expect(error?.code == .invalidArgument)
         if text.count >= 4, text != "prompt:", text != "cmd:" {
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test(arguments: [0o640, 0o604, 0o660, 0o644])
-    func `a file that others can reach is refused unless it is accepted on purpose`(mode: Int) throws {
+    func `a file that others can reach is refused unless the caller accepts it`(mode: Int) throws {
         let directory = try TemporaryDirectory()
         let path = try directory.write("1234".utf8, to: "pin")
         unsafe chmod(path, mode_t(mode))
@@ -84,7 +84,7 @@ import Testing
         #expect(try read("file:" + path, PINEnvironment(allowInsecureFiles: true)) == "1234")
     }
 
-    @Test func `a directory, a missing file and somebody else's file are errors`() throws {
+    @Test func `a directory, a missing file and another user's file are errors`() throws {
         let directory = try TemporaryDirectory()
         unsafe chmod(directory.path, 0o700)
         #expect(code { _ = try read("file:" + directory.path) } == .unsafeFile)
@@ -106,8 +106,8 @@ import Testing
         }
     }
 
-    @Test func `an environment variable is gone after it was read, and remembered by its environment`() async {
-        // Elsewhere threads of other tests would read the environment while it is changed.
+    @Test func `an environment variable is removed after it was read, and kept by its environment`() async {
+        // In this process, threads of other tests would read the environment during the change.
         await #expect(processExitsWith: .success) { try PINSourceTests().readVariable() }
     }
 
@@ -124,9 +124,9 @@ import Testing
         #expect(code { _ = try read("env:" + name, environment) } == .pinRequired)
     }
 
-    /// A descriptor of a file, with a number so high that no other test opens a file under it in between.
+    /// A descriptor of a file, with a number so high that no other test opens a file under it in the meantime.
     ///
-    /// - Parameter lowest: The lowest number, which is each test's own.
+    /// - Parameter lowest: The lowest number; each test has its own.
     private func descriptor(of path: String, from lowest: Int32) throws -> Int32 {
         var limit = rlimit()
         try #require(unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
@@ -148,7 +148,7 @@ import Testing
         #expect(code { _ = try read("fd:\(number)") } == .fileUnavailable)
     }
 
-    @Test func `a descriptor that was read is left alone when another file has come to have its number`() throws {
+    @Test func `a descriptor that was read is left alone after another file got its number`() throws {
         let directory = try TemporaryDirectory()
         let number = try descriptor(of: directory.write("1234\n".utf8, to: "pin"), from: 760)
         let source = PINSource.descriptor(number)
@@ -164,16 +164,16 @@ import Testing
             #expect(code { _ = try read("fd:\(number)", environment) } == .fileUnavailable)
         }
         EnvironmentVariable.withhold(namedBy: "fd:\(number)")
-        // Open, and still for children to have.
+        // Open, and still inherited by children.
         #expect(fcntl(number, F_GETFD) == 0)
-        // Nor is it given to who asks for a value, or a file, by that number.
+        // A request for a value, or a file, by that number does not get it either.
         #expect(!InheritedDescriptors.contains(number))
-        // Who names it now means what is there now.
+        // A new source with that number means the file that is open now.
         #expect(try PINSource.descriptor(number).read(Self.purpose, from: environment).copyString() == "other")
         #expect(fcntl(number, F_GETFD) == -1)
     }
 
-    @Test func `threads that want what a descriptor gives only once are all given it`() throws {
+    @Test func `all threads that read a descriptor get the PIN, which it gives only once`() throws {
         let pipe = try SpawnedProcess.pipe()
         let source = PINSource.descriptor(pipe.reading)
         let environment = PINEnvironment(commandDeadline: .seconds(60))
@@ -185,14 +185,14 @@ import Testing
                 given.withLock { given in given.append(pin) }
             }
         }
-        // They are to be there before the PIN is.
+        // They must be waiting before the PIN is there.
         usleep(200_000)
         try OpenFile(adopting: pipe.writing, path: "pipe").write(SecretBytes(utf8: "1234\n"))
         for thread in threads { try #require(thread).join() }
         #expect(given.withLock { $0 } == Array(repeating: "1234", count: 8))
     }
 
-    @Test func `a pipe is waited for until the deadline, and without one where somebody may type at its other end`()
+    @Test func `a pipe is waited for until the deadline, and without one if a user may type at its other end`()
         throws
     {
         func read(_ environment: PINEnvironment, by script: String) throws -> String? {
@@ -209,36 +209,36 @@ import Testing
         let prompter = TypedPrompter(answer: "")
         let attended = PINEnvironment(prompter: prompter, commandDeadline: .milliseconds(200))
         #expect(try read(attended, by: "sleep 2; echo 1234") == "1234")
-        // Not the same one with another setting: it remembers what a descriptor of that number gave.
+        // Not the same environment with another setting: it keeps what a descriptor of that number gave.
         for limited in [
             PINEnvironment(prompter: prompter, noInput: true, commandDeadline: .milliseconds(200)),
             PINEnvironment(commandDeadline: .milliseconds(200)),
-            // Who has said how long, is not to wait longer.
+            // An explicit limit is not exceeded.
             PINEnvironment(prompter: prompter, commandDeadline: .milliseconds(200), descriptorDeadline: .zero),
         ] {
             #expect(code { _ = try read(limited, by: "sleep 100") } == .timedOut)
         }
     }
 
-    @Test func `a command that does not end is killed with all it started`() throws {
+    @Test func `a command that does not end is killed with all its children`() throws {
         let directory = try TemporaryDirectory()
         let started = Date()
         let environment = PINEnvironment(commandDeadline: .seconds(2))
         let command = "cmd:sleep 300 & echo $! > '\(directory.file("child"))'; echo 1234; sleep 600"
         #expect(code { _ = try read(command, environment) } == .timedOut)
         #expect(Date().timeIntervalSince(started) < 80)
-        // Where the machine was so busy that the command did not come that far, there is nobody to be ended.
+        // On a very busy machine the command may not have started its child, and there is none to kill.
         let child = (try? String(contentsOfFile: directory.file("child"), encoding: .utf8)) ?? ""
         if let child = pid_t(child.trimmingCharacters(in: .whitespacesAndNewlines)) { #expect(hasEnded(child)) }
     }
 
-    @Test func `a command that leaves something running in the background is not waited for`() throws {
+    @Test func `a child that a command leaves in the background is not waited for`() throws {
         let started = Date()
         #expect(try read("cmd:echo 1234; sleep 100 2>/dev/null &") == "1234")
         #expect(Date().timeIntervalSince(started) < 80)
     }
 
-    @Test func `a command that fails is an error, and its text is not in the message`() {
+    @Test func `a command that fails is an error, and the message does not contain its text`() {
         let error = #expect(throws: KeychainError.self) { try read("cmd:echo hunter2; exit 3") }
         #expect(error?.code == .failed)
         #expect(error?.details["status"] == "3")
@@ -257,7 +257,7 @@ import Testing
         #expect(try read("cmd:cat; echo \"[$KEYFOB_TEST_SECRET]\"") == "[]")
     }
 
-    @Test func `a long output does not stall the command`() throws {
+    @Test func `a long output does not block the command`() throws {
         let started = Date()
         #expect(try read("cmd:echo 1234; seq 1 200000") == "1234")
         #expect(Date().timeIntervalSince(started) < 80)
@@ -272,7 +272,7 @@ import Testing
         #expect(code { _ = try read("credential:x", PINEnvironment(credentialsDirectory: nil)) } == .pinRequired)
     }
 
-    @Test func `a prompt asks the prompter, and fails at once where nobody can be asked`() throws {
+    @Test func `a prompt asks the prompter, and fails at once without one`() throws {
         let prompter = TypedPrompter(answer: "1234")
         #expect(try read("prompt", PINEnvironment(prompter: prompter)) == "1234")
         let new = try PINSource.prompt.read(.newPassphrase(keychain: "site"), from: PINEnvironment(prompter: prompter))
@@ -283,7 +283,7 @@ import Testing
     }
 
     @Test(arguments: ["agent", "item:keyfob://login/hsm"])
-    func `sources of later versions are named as such`(text: String) throws {
+    func `sources of later versions are reported as such`(text: String) throws {
         #expect(code { _ = try read(text) } == .refused)
     }
 
@@ -318,13 +318,13 @@ import Testing
         ("echo OK; while read -r l; do case $l in GETPIN) echo 'ERR 85 No display';; *) echo OK;; esac; done", .pinRequired),
         ("exit 1", .pinRequired), ("echo OK; exit 0", .pinRequired),
     ])
-    func `pinentry's refusals are told apart`(row: (script: String, code: KeychainError.Code)) throws {
+    func `pinentry's refusals have different errors`(row: (script: String, code: KeychainError.Code)) throws {
         let directory = try TemporaryDirectory()
         let environment = try pinentry(row.script, in: directory)
         #expect(code { _ = try read("pinentry", environment) } == row.code)
     }
 
-    @Test func `pinentry that does not answer is given up`() throws {
+    @Test func `a pinentry that does not answer is abandoned`() throws {
         let directory = try TemporaryDirectory()
         var environment = try pinentry("exec sleep 60", in: directory)
         environment.pinentryDeadline = .milliseconds(200)
@@ -333,7 +333,7 @@ import Testing
         #expect(code { _ = try read("pinentry", environment) } == .pinRequired)
     }
 
-    @Test func `sources are taken in their order`() throws {
+    @Test func `sources are used in their order`() throws {
         let directory = try TemporaryDirectory()
         try directory.write("1".utf8, to: "keyfob.pin")
         let with = PINEnvironment(credentialsDirectory: directory.path)

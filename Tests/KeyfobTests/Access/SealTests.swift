@@ -12,7 +12,7 @@ import Testing
         #expect(throws: KeychainError.self, performing: body)?.code
     }
 
-    @Test func `a seal opens with its passphrase, keychain and purpose and with nothing else`() throws {
+    @Test func `a seal opens only with its passphrase, keychain and purpose`() throws {
         let seal = try PassphraseSeal(pin, under: passphrase, keychain: "A", purpose: .passphrase)
         let copy = try JSONDecoder().decode(PassphraseSeal.self, from: JSONEncoder().encode(seal))
         #expect(try copy.open(with: passphrase, keychain: "A", purpose: .passphrase) == pin)
@@ -35,7 +35,7 @@ import Testing
         ("n", 1 << 30), ("n", 3), ("n", 0), ("n", -1), ("n", 512), ("r", 0), ("r", -8), ("r", 1 << 40), ("p", 0),
         ("p", 1000),
     ])
-    func `parameters that would eat memory are refused before anything is derived`(
+    func `parameters that need too much memory are refused before the derivation`(
         row: (member: String, value: Int)
     ) throws {
         let seal = try PassphraseSeal(pin, under: passphrase, keychain: "A", purpose: .passphrase)
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(arguments: ["salt", "nonce", "ciphertext", "tag"])
-    func `a changed byte anywhere keeps the seal shut`(member: String) throws {
+    func `a seal with any changed byte does not open`(member: String) throws {
         let seal = try PassphraseSeal(pin, under: passphrase, keychain: "A", purpose: .passphrase)
         var object = try #require(JSONSerialization.jsonObject(with: JSONEncoder().encode(seal)) as? [String: Any])
         var bytes = try #require((object[member] as? String).flatMap { Data(base64Encoded: $0) })
@@ -60,7 +60,7 @@ import Testing
                 == .passphraseIncorrect)
     }
 
-    @Test func `a recovery code survives paper and sloppy typing`() throws {
+    @Test func `a recovery code survives paper and careless typing`() throws {
         for _ in 0..<200 {
             let code = try RecoveryCode()
             let text = try #require(code.text.copyString())
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func `one wrong symbol and two exchanged ones are told`() throws {
+    @Test func `one wrong symbol and two exchanged ones are detected`() throws {
         let symbols = Array(try #require(RecoveryCode().text.copyString()).filter { $0 != "-" })
         for index in symbols.indices.dropLast() {
             var wrong = symbols

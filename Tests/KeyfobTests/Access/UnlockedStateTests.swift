@@ -6,7 +6,7 @@ import Testing
 @testable import Keyfob
 
 @Suite struct UnlockedStateTests {
-    /// Whether this kernel keeps keys for us; the reason for what is skipped.
+    /// Whether this kernel stores keys for us; the reason why a test is skipped.
     static let hasKeyring: Bool = {
         let name = "keyfob:test-probe-\(UUID().uuidString)"
         defer { _ = KernelKeyring.remove(name) }
@@ -51,17 +51,17 @@ import Testing
     }
 
     @Test(.enabled(if: hasKeyring, "this kernel keeps no keys for us (add_key is forbidden)"))
-    func `another process finds what this one keeps`() throws {
+    func `another process finds the payload that this one stores`() throws {
         let name = "keyfob:test-\(UUID().uuidString)"
         defer { _ = KernelKeyring.remove(name) }
         #expect(KernelKeyring.store(payload, as: name, seconds: 60))
         let keys = try run("grep", [name, "/proc/keys"])
-        // Everything for the possessor and the owner; nothing for group and others.
+        // All rights for the possessor and the owner; none for group and others.
         #expect(keys.stdout.contains("3f3f0000"))
     }
 
     @Test(arguments: [true, false])
-    func `a command leaves unlocked what a PIN file opens, and nothing else unasked`(isFile: Bool) throws {
+    func `a command leaves a PIN file's keychain unlocked, and no other without a request`(isFile: Bool) throws {
         let directory = try TemporaryDirectory()
         let token = try TestToken.make(label: "left")
         let module = try FaultyModule(in: directory)
@@ -80,7 +80,7 @@ import Testing
         try keychain.lock()
     }
 
-    @Test func `without a keyring a private file keeps it`() throws {
+    @Test func `without a keyring a private file keeps the payload`() throws {
         let directory = try TemporaryDirectory(in: "/dev/shm")
         let directories = Directories(root: URL(fileURLWithPath: directory.path))
         let state = UnlockedState(directories: directories, usesKernelKeyring: false)
@@ -93,7 +93,7 @@ import Testing
         #expect(unsafe lstat(directories.runtime.path, &status) == 0 && status.st_mode & 0o777 == 0o700)
     }
 
-    /// A state that is kept in a file.
+    /// A state that is stored in a file.
     private func stored(
         in directory: TemporaryDirectory, timeout: Int
     ) throws -> (state: UnlockedState, keychain: String, url: URL) {
@@ -106,7 +106,7 @@ import Testing
         return (state, keychain, url)
     }
 
-    @Test func `an expired file is removed by the first who looks`() throws {
+    @Test func `the first process that finds an expired file removes it`() throws {
         let directory = try TemporaryDirectory(in: "/dev/shm")
         let (state, keychain, url) = try stored(in: directory, timeout: 1)
         usleep(2_100_000)
@@ -114,7 +114,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: url.path))
     }
 
-    @Test func `a state that is stored while another process removes the expired one stays, and is found`() throws {
+    @Test func `a state stored while another process removes the expired one stays, and is found`() throws {
         let directory = try TemporaryDirectory(in: "/dev/shm")
         let (state, keychain, url) = try stored(in: directory, timeout: 1)
         let runtime = url.deletingLastPathComponent()
@@ -132,7 +132,7 @@ import Testing
                 } catch { Issue.record(error) }
                 ended.signal()
             }
-            // Until it has seen that the state is dead; it waits for the lock then.
+            // Until it has seen that the state has expired; it waits for the lock then.
             usleep(500_000)
             let result = unsafe rename(newer.path, url.path)
             #expect(result == 0)
@@ -142,7 +142,7 @@ import Testing
         #expect(try state.load(keychain)?.copyString() == "newer")
     }
 
-    @Test func `what kills have left of a file that was being written goes when the keychain is locked or unlocked`()
+    @Test func `files left by kills during a write are removed when the keychain is locked or unlocked`()
         throws
     {
         let directory = try TemporaryDirectory(in: "/dev/shm")
@@ -170,7 +170,7 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: foreign))
     }
 
-    @Test func `only the payload that was looked at is removed`() throws {
+    @Test func `only the payload that was read is removed`() throws {
         let directory = try TemporaryDirectory(in: "/dev/shm")
         let state = UnlockedState(
             directories: Directories(root: URL(fileURLWithPath: directory.path)), usesKernelKeyring: false)
@@ -183,7 +183,7 @@ import Testing
     }
 
     @Test(.enabled(if: hasKeyring, "this kernel keeps no keys for us (add_key is forbidden)"))
-    func `the kernel's keyring removes only the payload that was looked at`() throws {
+    func `the kernel's keyring removes only the payload that was read`() throws {
         let name = "keyfob:test-\(UUID().uuidString)"
         defer { _ = KernelKeyring.remove(name) }
         #expect(KernelKeyring.store(payload, as: name, seconds: 60))
@@ -217,7 +217,7 @@ import Testing
     }
 
     @Test(.enabled(if: geteuid() == 0, "only root gives directories away"))
-    func `a runtime directory of another user holds nothing, and is refused only where a file is to be written`()
+    func `another user's runtime directory is not read, and refused only for writing`()
         throws
     {
         let directory = try TemporaryDirectory(in: "/dev/shm")
@@ -235,7 +235,7 @@ import Testing
         #expect(try state.load(keychain) == payload && state.remove(keychain))
     }
 
-    @Test func `a file in the place of the runtime directory is refused, with a directory as the remedy`() throws {
+    @Test func `a file in the place of the runtime directory is refused, and the error proposes a directory`() throws {
         let directory = try TemporaryDirectory(in: "/dev/shm")
         let directories = Directories(root: URL(fileURLWithPath: directory.path))
         _ = try directory.write([], to: "runtime")
@@ -256,7 +256,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `the largest payload comes back whole`(usesKernelKeyring: Bool) throws {
+    func `the largest payload is returned completely`(usesKernelKeyring: Bool) throws {
         let directory = try TemporaryDirectory(in: "/dev/shm")
         let state = UnlockedState(
             directories: Directories(root: URL(fileURLWithPath: directory.path)), usesKernelKeyring: usesKernelKeyring)
@@ -267,7 +267,7 @@ import Testing
         try state.remove(keychain)
     }
 
-    /// A directory on a disk, and directories of Keyfob's below it.
+    /// A directory on a disk, and Keyfob's directories below it.
     private func onDisk() throws -> (TemporaryDirectory, Directories) {
         let directory = try TemporaryDirectory(in: "/var/tmp")
         return (directory, Directories(root: URL(fileURLWithPath: directory.path)))
@@ -276,7 +276,7 @@ import Testing
     static let hasDisk = !MemoryFileSystem.holds("/var/tmp")
 
     @Test(.enabled(if: hasDisk, "/var/tmp is in memory"), arguments: [true, false])
-    func `where the runtime directory is on a disk, memory keeps the payload`(isMade: Bool) throws {
+    func `if the runtime directory is on a disk, memory keeps the payload`(isMade: Bool) throws {
         let (directory, directories) = try onDisk()
         let memory = try TemporaryDirectory(in: "/dev/shm")
         if isMade { try PrivateFile.createDirectory(directories.runtime) }
@@ -294,7 +294,7 @@ import Testing
     }
 
     @Test(.enabled(if: hasDisk, "/var/tmp is in memory"))
-    func `where there is no memory, nothing is kept, and that is said`() throws {
+    func `without such memory nothing is stored, and the result says so`() throws {
         let (directory, directories) = try onDisk()
         let state = UnlockedState(
             directories: directories, usesKernelKeyring: false, fallback: directory.url("fallback"))
@@ -307,7 +307,7 @@ import Testing
     }
 
     @Test(.enabled(if: hasDisk, "/var/tmp is in memory"), arguments: ["load", "store", "remove"])
-    func `a file that an earlier version has left on a disk is not believed, and is removed`(action: String) throws {
+    func `a file that an earlier version left on a disk is ignored and removed`(action: String) throws {
         let (directory, directories) = try onDisk()
         let memory = try TemporaryDirectory(in: "/dev/shm")
         let state = UnlockedState(

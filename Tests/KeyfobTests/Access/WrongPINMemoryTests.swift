@@ -17,7 +17,7 @@ import Testing
 
     private func pin(_ text: String) -> SecretBytes { SecretBytes(utf8: text) }
 
-    @Test func `a PIN that failed is known for its token only, until the token is forgotten`() throws {
+    @Test func `a PIN that failed is recorded for its token only, until the token is forgotten`() throws {
         #expect(try !memory.contains(pin("1111"), serial: "a", label: "x"))
         try memory.remember(pin("1111"), serial: "a", label: "x", until: patience)
         try memory.remember(pin("1111"), serial: "a", label: "x", until: patience)
@@ -32,7 +32,7 @@ import Testing
         #expect(try memory.contains(pin("1111"), serial: "b", label: "x"))
     }
 
-    @Test func `a PIN that was wrong is not known once the token has another one`() throws {
+    @Test func `a wrong PIN is not recorded any more after the token gets another PIN`() throws {
         let (one, two) = (Data([1]), Data([2]))
         try memory.remember(pin("1111"), serial: "a", label: "x", edition: one, until: patience)
         #expect(try memory.contains(pin("1111"), serial: "a", label: "x", edition: one))
@@ -40,7 +40,7 @@ import Testing
         #expect(try memory.contains(pin("1111"), serial: "a", label: "x"))
     }
 
-    @Test func `the file is private, bounded, and holds no PIN and no label`() throws {
+    @Test func `the file is private and bounded, and contains no PIN and no label`() throws {
         for number in 0..<12 {
             try memory.remember(pin("geheim-\(number)"), serial: "serial-1", label: "label-1", until: patience)
         }
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `what many write at once is all there`() async throws {
+    @Test func `records that many threads write at once are all there`() async throws {
         await withTaskGroup(of: Void.self) { group in
             for number in 0..<8 {
                 group.addTask { [memory, patience] in
@@ -69,7 +69,7 @@ import Testing
         for number in 0..<8 { #expect(try memory.contains(pin("pin-\(number)"), serial: "s\(number)", label: "l")) }
     }
 
-    @Test func `another process that writes the file is waited for no longer than the caller wants to`() throws {
+    @Test func `another process that writes the file is waited for until the caller's deadline`() throws {
         try memory.remember(pin("1111"), serial: "a", label: "x", until: patience)
         let lock = directory.url("state/wrong-pins.json.lock")
         try FileLock.holding(lock, deadline: patience) { () throws(KeychainError) -> Void in

@@ -28,7 +28,7 @@ struct CodableStyleTests {
         #expect(throws: KeychainError.self) { try keychain.retrieve(Session.self, for: "session", as: itemClass) }
     }
 
-    @Test("A taken key, a free key and a class that holds no values are told apart")
+    @Test("A taken key, a free key and a class without values have different errors")
     func failures() throws {
         try keychain.save(1, for: "number")
         #expect(code { try keychain.save(2, for: "number") } == .duplicateItem)

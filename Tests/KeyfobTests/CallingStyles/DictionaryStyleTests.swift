@@ -42,7 +42,7 @@ struct DictionaryStyleTests {
         #expect(keychain.passwords(service: "b")["x"] == nil)
     }
 
-    @Test("What a subscript cannot throw is told to the closure")
+    @Test("The closure gets the errors that a subscript cannot throw")
     func failures() throws {
         let seen = Lock<[KeychainError.Code]>([])
         let logins = keychain.passwords(service: "example.org") { error in

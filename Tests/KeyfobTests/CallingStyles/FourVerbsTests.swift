@@ -2,7 +2,7 @@ import Foundation
 import Keyfob
 import Testing
 
-/// The second way: four verbs that throw, each failure with a code of its own.
+/// The second way: four verbs that throw, with a code for each failure.
 @Suite("Four verbs")
 struct FourVerbsTests {
     let test: TestKeychain
@@ -36,7 +36,7 @@ struct FourVerbsTests {
         await #expect(throws: KeychainError.self) { try await keychain.only(.genericPassword(service: "api")) }
     }
 
-    @Test("Every failure has a code of its own")
+    @Test("Every failure has its own code")
     func codes() throws {
         let item = GenericPassword(service: "api", account: "bot")
         let secret = SecretBytes(utf8: "x")

@@ -17,7 +17,7 @@ struct ItemStyleTests {
         try test.keychain.add(GenericPassword(service: "bar", account: "one"), secret: SecretBytes(utf8: "bar"))
     }
 
-    @Test("What is not given is a wildcard")
+    @Test("A missing attribute is a wildcard")
     func wildcards() throws {
         #expect(try keychain.find(.genericPassword(service: "foo")).map(\.account) == ["one", "two", "three"])
         #expect(try keychain.find(.genericPassword(account: "one")).map(\.service) == ["foo", "bar"])
@@ -25,11 +25,11 @@ struct ItemStyleTests {
         #expect(try keychain.find(.genericPasswords.limit(2)).count == 2)
     }
 
-    @Test("An item is written back even when its primary key changes, and keeps secret and reference")
+    @Test("An item is written back even if its primary key changes, and keeps secret and reference")
     func writingBack() throws {
         var items = try keychain.find(.genericPassword(service: "foo"))
         let reference = try #require(items[0].reference)
-        items[0].account = "somebody else"
+        items[0].account = "another account"
         items[0].service = "elsewhere"
         items[0].comment = "moved"
         try keychain.write(items[0])
@@ -38,7 +38,7 @@ struct ItemStyleTests {
 
         let found = try keychain.only(.genericPassword(service: "elsewhere"))
         #expect(found.reference == reference)
-        #expect(found.account == "somebody else")
+        #expect(found.account == "another account")
         #expect(found.comment == "moved")
         #expect(try keychain.item(PersistentReference(reference.data)).reference == reference)
     }

@@ -27,7 +27,7 @@ import Testing
         #expect(url.standardizedPath.filePath == url.standardizedFileURL.filePath)
     }
 
-    @Test func `a path that is standardised stays the same URL`() {
+    @Test func `standardising a path again does not change its URL`() {
         let url = URL(fileURLWithPath: "/home/user/.local/share/keyfob", isDirectory: true)
         #expect(url.standardizedPath == url)
     }

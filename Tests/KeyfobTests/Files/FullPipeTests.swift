@@ -5,7 +5,7 @@ import Testing
 
 @testable import Keyfob
 
-/// Pipes that hold no more until somebody reads them.
+/// Pipes that are full until a reader takes data.
 @Suite struct FullPipeTests {
     private static let bytes = SecretBytes(Array(repeating: UInt8(ascii: "a"), count: 1 << 20))
 
@@ -14,7 +14,7 @@ import Testing
         try OpenFile(adopting: descriptor, path: "pipe").write(bytes, by: deadline)
     }
 
-    @Test func `a pipe that nobody reads is written to until the deadline`() throws {
+    @Test func `a write to a pipe without a reader waits until the deadline`() throws {
         let pipe = try SpawnedProcess.pipe()
         defer { close(pipe.reading) }
         let error = #expect(throws: KeychainError.self) {
@@ -23,11 +23,11 @@ import Testing
         #expect(error?.code == .timedOut)
     }
 
-    @Test func `whoever reads a full pipe late is given all the same`() throws {
+    @Test func `a late reader of a full pipe gets all the data`() throws {
         let (reading, writing) = try SpawnedProcess.pipe()
         let count = Lock(0)
         let thread = POSIXThread.start("reader") {
-            // By now it is full, as a rule.
+            // By now it is usually full.
             usleep(200_000)
             let read = (try? OpenFile(adopting: reading, path: "pipe").read(limit: 2 << 20).count) ?? 0
             count.withLock { $0 = read }

@@ -21,11 +21,11 @@ import Testing
         #expect(found == Set(files + [".", ".."]))
     }
 
-    @Test func `an error in the midst of a directory is not its end`() throws {
+    @Test func `an error in the middle of a directory is not its end`() throws {
         let temporary = try TemporaryDirectory()
         try temporary.write([], to: "file")
         guard let directory = OpenDirectory(path: temporary.path) else { throw KeychainError.file("read", "", errno) }
-        // Nothing that the system calls a directory any more.
+        // The system does not treat it as a directory any more.
         let file = unsafe open(temporary.file("file"), O_RDONLY | O_CLOEXEC)
         defer { close(file) }
         let descriptor = directory.descriptor

@@ -15,7 +15,7 @@ import Testing
         return unsafe lstat(path, &status) == 0 ? status.st_mode & 0o777 : 0
     }
 
-    @Test func `a file is written with mode 0600, replaced whole, and leaves nothing beside it`() throws {
+    @Test func `a file is written with mode 0600, replaced completely, and leaves nothing beside it`() throws {
         let directory = try TemporaryDirectory()
         let url = directory.url("secret")
         for text in ["first", "second, longer", ""] {
@@ -34,13 +34,13 @@ import Testing
         (EIO, "file.unavailable", "dmesg"), (EMFILE, "file.unavailable", "ulimit -n"), (ENOSPC, "disk.full", "df -h"),
         (EDQUOT, "disk.full", "df -h"), (ENOENT, "file.unavailable", "mkdir -p '/a b'"),
     ] as [(Int32, String, String)])
-    func `what the system refuses is told with what to do`(number: Int32, code: String, hint: String) {
+    func `an error of the system is reported with a remedy`(number: Int32, code: String, hint: String) {
         let error = KeychainError.file("write", "/a b/c", number)
         #expect(error.code.rawValue == code && error.message.contains("/a b/c"))
         #expect(error.hint?.contains(hint) == true, "\(error)")
     }
 
-    @Test func `what is too long, readable by others or a link is refused`() throws {
+    @Test func `a file that is too long, readable by others or a link is refused`() throws {
         let directory = try TemporaryDirectory()
         let url = directory.url("secret")
         try PrivateFile.write(SecretBytes(utf8: "12345"), to: url)
@@ -49,12 +49,12 @@ import Testing
         #expect(code { _ = try PrivateFile.read(directory.url("link"), limit: 9) } == .unsafeFile)
         unsafe chmod(url.path, 0o640)
         #expect(code { _ = try PrivateFile.read(url, limit: 9) } == .unsafeFile)
-        // Nobody writes to it: the call must answer all the same.
+        // No process writes to it: the call must return all the same.
         unsafe mkfifo(directory.file("fifo"), 0o600)
         #expect(code { _ = try PrivateFile.read(directory.url("fifo"), limit: 9) } == .unsafeFile)
     }
 
-    @Test func `a file behind links is judged by the directory that it lies in`() throws {
+    @Test func `a file behind links is judged by the directory that contains it`() throws {
         let directory = try TemporaryDirectory()
         for name in ["safe", "open"] {
             try PrivateFile.createDirectory(directory.url(name))
@@ -70,12 +70,12 @@ import Testing
         for path in ["open/file", "safe/link", "directory/file", "directory/../open/file"] {
             #expect(code { try PrivateFile.requireUnwritableByOthers(directory.file(path)) } == .unsafeFile, "\(path)")
         }
-        // There only its owner can replace it.
+        // Only its owner can replace it there.
         unsafe chmod(directory.file("open"), 0o1777)
         try PrivateFile.requireUnwritableByOthers(directory.file("open/file"))
     }
 
-    @Test func `a directory that others can write, or that is another user's, is not ours`() throws {
+    @Test func `a directory that others can write, or that belongs to another user, is refused`() throws {
         let directory = try TemporaryDirectory()
         let url = directory.url("own")
         try PrivateFile.requireOwnDirectory(url)
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `what is wrong with a file is said as it is`() throws {
+    @Test func `the error states what is wrong with a file`() throws {
         let directory = try TemporaryDirectory()
         let url = directory.url("secret")
         try PrivateFile.write(SecretBytes(utf8: "1"), to: url)
@@ -104,7 +104,7 @@ import Testing
             #expect(error?.message.contains(" \(text) by other users (mode 0") == true)
             #expect(error?.hint == "chmod 600 \(url.path)")
         }
-        // The remedy is one for the shell, whatever the name.
+        // The remedy is one shell command for any name.
         let odd = directory.url("it's $HOME; 1")
         try PrivateFile.write(SecretBytes(utf8: "1"), to: odd)
         unsafe chmod(odd.path, 0o644)
@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test
-    func `a directory is made with its parents, narrowed if need be, and refused if it is not ours alone`() throws {
+    func `a directory is created with its parents, narrowed if necessary, and refused if others can use it`() throws {
         let directory = try TemporaryDirectory()
         let url = directory.url("a/b/c")
         try PrivateFile.createDirectory(url)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Keyfob
 
-/// Files that say of themselves that they are as long as a file can be; tmpfs has such.
+/// Files that claim the largest possible length; tmpfs has such files.
 @Suite(.enabled(if: FileManager.default.isWritableFile(atPath: "/dev/shm"))) struct SparseFileTests {
     private static func withLargestFile(_ body: (String) throws -> Void) throws {
         let path = "/dev/shm/keyfob-test-" + UUID().uuidString
@@ -19,7 +19,7 @@ import Testing
         try body(path)
     }
 
-    @Test func `no file is so long that it could not be read up to a limit`() throws {
+    @Test func `a file of any length can be read up to a limit`() throws {
         try Self.withLargestFile { path in
             guard let file = OpenFile(path: path, flags: O_RDONLY) else {
                 throw KeychainError.file("read", path, errno)
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func `a PIN of the largest file is refused as too long`() throws {
+    @Test func `a PIN in the largest file is refused as too long`() throws {
         try Self.withLargestFile { path in
             let error = #expect(throws: KeychainError.self) {
                 try PINSource.file(path).read(PINPurpose.unlock(keychain: "site"), from: PINEnvironment())

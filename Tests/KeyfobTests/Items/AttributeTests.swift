@@ -9,7 +9,7 @@ import Testing
         .creationDate: .date(Date(timeIntervalSinceReferenceDate: 0.5)),
     ]
 
-    @Test func `what is encoded comes back, in byte order of the names`() throws {
+    @Test func `encoded attributes decode to the same values, in byte order of the names`() throws {
         let decoded = try #require(ItemAttributes(encoded: Self.sample.encoded))
         #expect(decoded == Self.sample)
         #expect(decoded.names.map(\.rawValue) == ["acct", "cdat", "gena", "port"])
@@ -48,7 +48,7 @@ import Testing
         #expect(ItemAttributes(encoded: row.bytes) == nil, "\(row.what)")
     }
 
-    @Test func `every truncation of an encoding is refused or is whole entries`() {
+    @Test func `every truncated encoding is refused or consists of whole entries`() {
         let bytes = Self.sample.encoded
         for count in 0..<bytes.count {
             guard let parsed = ItemAttributes(encoded: Array(bytes.prefix(count))) else { continue }
@@ -105,7 +105,7 @@ import Testing
     ]
 
     @Test(arguments: coercions)
-    func `values are coerced as apple-secitem 1.10 says`(row: Coercion) {
+    func `values are converted as Apple's keychain does`(row: Coercion) {
         var result: AttributeValue?
         let error = code { result = try ClassSchema.of(row.itemClass).coerce(row.value, for: row.name) }
         #expect(result == row.result && error == (row.result == nil ? .invalidArgument : nil))

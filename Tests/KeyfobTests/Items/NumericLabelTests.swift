@@ -8,7 +8,7 @@ import Testing
 /// A label may be a number, as in Apple's keychain; `CKA_LABEL` is text.
 @Suite struct NumericLabelTests {
     @Test
-    func `a numeric label of a token object is its decimal text, and is found by the number and by the text`() throws {
+    func `a numeric label of a token object is its decimal text, and is found by number and text`() throws {
         let test = try TestKeychain()
         let source = try TestCertificate()
         var item = Item(.certificate)

@@ -26,7 +26,7 @@ import Testing
         (.certificate, "agrp sync vwht tkid musr ggrp ctyp issr slnr"),
         (.key, "agrp sync vwht tkid musr ggrp kcls klbl atag crtr type bsiz esiz sdat edat"),
     ])
-    func `each attribute of the primary key distinguishes, and no other`(
+    func `each attribute of the primary key distinguishes items, and no other does`(
         row: (itemClass: ItemClass, names: String)
     ) throws {
         let keys = try keys()
@@ -38,14 +38,14 @@ import Testing
             #expect((key != empty) == expected.contains(definition.name), "\(definition.name)")
             #expect(definition.isPrimaryKey == expected.contains(definition.name))
             if definition.isPrimaryKey { #expect(seen.insert(key).inserted, "\(definition.name)") }
-            // Absent and empty are the same.
+            // Absent and empty values are equal.
             let blank = try keys.primaryKey(
                 row.itemClass, [definition.name: ClassSchema.emptyValue(of: definition.kind)])
             #expect(blank == empty)
         }
     }
 
-    @Test func `neighbouring values cannot be shifted into each other`() throws {
+    @Test func `a value cannot be confused with parts of its neighbours`() throws {
         let keys = try keys()
         let one = try keys.primaryKey(.genericPassword, [.account: "ab", .service: "c"])
         let two = try keys.primaryKey(.genericPassword, [.account: "a", .service: "bc"])
@@ -55,7 +55,7 @@ import Testing
             == keys.primaryKey(.genericPassword, [.account: .data(Data("a".utf8))]))
     }
 
-    @Test func `in the vault, too: what differs is added, what does not is a duplicate`() throws {
+    @Test func `in the vault, too, a different key is added and an equal one is a duplicate`() throws {
         let test = try TestKeychain()
         let base: ItemAttributes = [.service: "s", .account: "a", .label: "l"]
         try test.keychain.add(Item(.genericPassword, base), secret: nil)

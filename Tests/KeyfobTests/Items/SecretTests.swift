@@ -13,7 +13,7 @@ import Testing
         String(repeating: "long", count: 5000),
     ]
 
-    @Test func `names of any bytes are items of their own`() throws {
+    @Test func `names of any bytes make separate items`() throws {
         let test = try TestKeychain()
         for name in Self.names {
             try test.keychain.add(GenericPassword(service: name, account: name), secret: SecretBytes(name))
@@ -29,14 +29,14 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 59, 60, 61, 1019, 1020, 1021, 4096, 20 << 20])
-    func `a secret of any size and any bytes comes back`(count: Int) throws {
+    func `a secret of any size and any bytes is returned unchanged`(count: Int) throws {
         let test = try TestKeychain()
         let secret = try RandomBytes.secret(count: count)
         let added = try test.keychain.add(GenericPassword(service: "s"), secret: secret)
         #expect(try test.reopen().secret(of: added) == secret)
     }
 
-    @Test func `no secret and the empty secret are two things, and 32 MiB is the limit`() throws {
+    @Test func `no secret and the empty secret differ, and 32 MiB is the limit`() throws {
         let test = try TestKeychain()
         let none = try test.keychain.add(GenericPassword(service: "none"), secret: nil)
         let empty = try test.keychain.add(GenericPassword(service: "empty"), secret: SecretBytes([]))

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Keyfob
 
-/// Nothing that can be printed says a secret, a PIN or the value of an attribute.
+/// No printable value contains a secret, a PIN or the value of an attribute.
 @Suite struct SilenceTests {
     private struct Planted {
         let account = "account-5d1f"
@@ -24,7 +24,7 @@ import Testing
         return [String(describing: value), String(reflecting: value), dumped].joined(separator: "\n")
     }
 
-    /// Every text that is planted, as it is and in the form in which arrays of bytes print.
+    /// Every planted text, as it is and in the form in which arrays of bytes print.
     private func leaks(_ planted: Planted, in text: String, but allowed: [String] = []) -> [String] {
         planted.texts.filter { !allowed.contains($0) }.filter { secret in
             let bytes = Array(secret.utf8)
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `no error, item, attribute, criteria or key prints what it must keep`() throws {
+    @Test func `no error, item, attribute, criteria or key prints a value that it must hide`() throws {
         let test = try TestKeychain()
         let planted = Planted()
         var item = GenericPassword(service: "s", account: planted.account)

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Keyfob
 
-/// One after the other, because a signal that is passed on reaches the programs of all of them.
+/// One after the other, because a signal that is passed on reaches the programs of all tests.
 @Suite(.serialized) struct RunningChildrenTests {
-    /// The state of a process, as proc(5) has it: `T` for one that is stopped.
+    /// The state of a process as in proc(5): `T` for a stopped one.
     private func state(_ identifier: Int32) throws -> Character? {
         let text = try String(contentsOfFile: "/proc/\(identifier)/stat", encoding: .utf8)
         return text.split(separator: ")").last?.first { $0 != " " }
@@ -17,12 +17,12 @@ import Testing
         try #require(state(child.identifier) == "T")
     }
 
-    @Test func `a program hears of the signal that came while it was being started`() throws {
+    @Test func `a program receives a signal that came while it was being started`() throws {
         let child = try SpawnedProcess(["sleep", "300"], environment: ["PATH": "/usr/bin:/bin"], streams: (0, 1, 2))
         let before = RunningChildren.signals
         kill(child.identifier, SIGSTOP)
         try awaitStop(of: child)
-        // A signal that no program minds which another test runs.
+        // A signal that programs of other tests ignore.
         RunningChildren.signal(SIGCONT)
         #expect(try state(child.identifier) == "T")
         RunningChildren.add(child.identifier, since: before)
@@ -31,7 +31,7 @@ import Testing
         #expect(try state(child.identifier) != "T")
     }
 
-    @Test func `a program hears of no signal that came before`() throws {
+    @Test func `a program receives no signal that came before it`() throws {
         let child = try SpawnedProcess(["sleep", "300"], environment: ["PATH": "/usr/bin:/bin"], streams: (0, 1, 2))
         kill(child.identifier, SIGSTOP)
         try awaitStop(of: child)

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Keyfob
 
-/// Updates while somebody else is quicker, and what they hold meanwhile.
+/// Updates that another process overtakes, and the locks that they hold in the meantime.
 @Suite struct LostRaceTests {
-    /// A store in front of whose write transactions, and inside of them, something happens.
+    /// A store that runs code before and inside its write transactions.
     private final class WatchedStore: ItemStore {
         let store: any ItemStore
         let before: @Sendable () throws -> Void
@@ -32,7 +32,7 @@ import Testing
             return try holdingSessions(SessionPool.Configuration.defaultMaximumSessions) { try store.write(tree, body) }
         }
 
-        /// Whoever wants the token inside of the transaction waits in vain.
+        /// Code that uses the token inside the transaction would wait in vain.
         private func holdingSessions<Result>(_ count: Int, _ body: () throws -> Result) throws -> Result {
             guard count > 0 else { return try body() }
             return try token.withSession(.read) { _ in try holdingSessions(count - 1, body) }
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test(arguments: [(lost: 1, succeeds: true), (lost: 7, succeeds: true), (lost: .max, succeeds: false)])
-    func `what somebody else changed meanwhile is kept, until the time is over`(
+    func `another process's changes are kept, until the deadline`(
         row: (lost: Int, succeeds: Bool)
     ) throws {
         let test = try makeKeychain()
@@ -90,7 +90,7 @@ import Testing
         #expect(try items.map { try test.keychain.secret(of: $0) } == [SecretBytes("a"), SecretBytes("b")])
     }
 
-    @Test func `a key that lies in the vault alone is changed all the same where somebody else was quicker`() throws {
+    @Test func `a key in the vault alone is changed even if another process was faster`() throws {
         let test = try TestKeychain()
         let key = Item(.key, [.applicationTag: "tag", .keyClass: 2])
         _ = try test.keychain.addToVault(key, secret: SecretBytes("bytes"))
@@ -113,7 +113,7 @@ import Testing
     }
 
     @Test(arguments: [(lost: 3, succeeds: true), (lost: .max, succeeds: false)])
-    func `an update of a key on the token and one in the vault is made where somebody else was quicker`(
+    func `an update of a key on the token and one in the vault succeeds after another process was faster`(
         row: (lost: Int, succeeds: Bool)
     ) throws {
         let test = try TestKeychain(.patient)
@@ -139,7 +139,7 @@ import Testing
         if row.succeeds {
             #expect(try watched.update(both, [.alias: "a"]) == 2)
         } else {
-            // Both are there all the time.
+            // Both exist all the time.
             #expect(code { try watched.update(both, [.alias: "a"]) } == .vaultBusy)
         }
         let items = try test.keychain.findItems(both)
@@ -149,7 +149,7 @@ import Testing
     }
 
     @Test
-    func `an item that goes meanwhile is no part of the update, and the last one leaves nothing to update`() throws {
+    func `an item removed in the meantime is skipped, and without any item the update fails`() throws {
         let test = try makeKeychain()
         let watched = watched(test.keychain) {
             if let item = try test.keychain.find(.genericPassword(account: "b")).first {

@@ -13,7 +13,7 @@ import Testing
         return criteria
     }
 
-    @Test func `rows without an object are items for the translator and for nobody else`() throws {
+    @Test func `only the translator sees rows without an object as items`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         let item = Item(.key, [.applicationTag: "tag", .keyClass: 2])
@@ -30,7 +30,7 @@ import Testing
         #expect(try keychain.findItems(criteria(.key)).isEmpty)
     }
 
-    @Test func `what takes the place of a secret is made of the one that is there`() throws {
+    @Test func `a new secret can be computed from the existing one`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         try keychain.add(GenericPassword(service: "s", account: "a"), secret: SecretBytes("ours"))
@@ -48,7 +48,7 @@ import Testing
         #expect(replaced.attributes[.comment] == "c" && replaced.attributes[.label] == "l")
     }
 
-    @Test func `defaults stand in for what an item does not have`() throws {
+    @Test func `defaults are used for attributes that an item does not have`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         try keychain.add(GenericPassword(service: "s", account: "a"), secret: nil)
@@ -57,7 +57,7 @@ import Testing
         #expect(try keychain.findItems(Criteria(.genericPassword, [.accessible: "ak"])).isEmpty)
     }
 
-    @Test func `a damaged row is passed over, makes room and can be removed`() throws {
+    @Test func `a damaged row is skipped, makes room and can be removed`() throws {
         let test = try TestKeychain()
         for account in ["a", "b"] {
             try test.keychain.add(GenericPassword(service: "s", account: account), secret: nil)
@@ -88,7 +88,7 @@ import Testing
         #expect(try keychain.find(.genericPasswords).count == 1)
     }
 
-    @Test func `one certificate is several items, and goes from the token with the last`() throws {
+    @Test func `one certificate is several items, and is removed from the token with the last`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         var item = CertificateItem(try Certificate(der: TestCertificate().der))
@@ -105,7 +105,7 @@ import Testing
         #expect(try keychain.publicCertificates().isEmpty)
     }
 
-    @Test func `a certificate is searched by address, by part of its subject and by a test of the caller's`() throws {
+    @Test func `a certificate is searched by address, by part of its subject and by the caller's test`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         try keychain.add(CertificateItem(try Certificate(der: TestCertificate("alpha.example").der)))

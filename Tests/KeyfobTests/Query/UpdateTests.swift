@@ -6,14 +6,14 @@ import Testing
 @testable import Keyfob
 
 @Suite struct UpdateTests {
-    @Test func `an update onto a live primary key changes nothing at all`() throws {
+    @Test func `an update to an existing primary key changes nothing`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         for account in ["a", "b", "c"] {
             try keychain.add(GenericPassword(service: "s", account: account), secret: SecretBytes(account))
         }
         let before = try keychain.find(.genericPasswords).map(\.attributes)
-        // The first row could take the key; the second cannot: the first one is rolled back.
+        // The first row could take the key, but the second cannot, so the first is rolled back.
         #expect(code { try keychain.update(.genericPassword(service: "s"), [.account: "new"], secret: SecretBytes("x")) }
             == .duplicateItem)
         #expect(code { try keychain.update(.genericPassword(account: "a"), [.account: "b"]) } == .duplicateItem)
@@ -25,7 +25,7 @@ import Testing
         #expect(code { try keychain.update(.genericPassword(service: "s"), [.server: "x"]) } == .noSuchAttribute)
     }
 
-    @Test func `a new primary key keeps reference, creation date and secret; the date of change moves by 1 ms at least`() throws {
+    @Test func `a new primary key keeps reference and secret, and the modification date grows by 1 ms or more`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         var item = try keychain.add(GenericPassword(service: "old", account: "a"), secret: SecretBytes("secret"))
@@ -44,7 +44,7 @@ import Testing
         #expect(try test.reopen().item(reference).attributes == found.attributes)
     }
 
-    @Test func `two that change different attributes of an item do not undo each other's`() throws {
+    @Test func `two changes of different attributes of an item do not undo each other`() throws {
         let test = try TestKeychain()
         try test.keychain.add(GenericPassword(service: "s"), secret: nil)
         var mine = try test.keychain.only(.genericPassword(service: "s"))
@@ -56,7 +56,7 @@ import Testing
         #expect(last.comment == "mine" && last.kind == "theirs")
     }
 
-    @Test func `an attribute that is removed is gone, and a deleted item cannot be written back`() throws {
+    @Test func `a removed attribute is gone, and a deleted item cannot be written back`() throws {
         let test = try TestKeychain()
         var item = try test.keychain.add(GenericPassword(service: "s", label: "l"), secret: nil)
         item.label = nil

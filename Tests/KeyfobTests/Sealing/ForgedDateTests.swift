@@ -7,9 +7,9 @@ import Testing
 
 @testable import Keyfob
 
-/// The date of change that lies in clear beside the sealed one, where whoever can write the file can set it.
+/// The unencrypted modification date beside the sealed one. A program that can write the file can set it.
 @Suite struct ForgedDateTests {
-    /// The largest there is, the first of January 2090, and one before there were calendars.
+    /// The latest possible date, January 1, 2090, and one before any calendar.
     private static let forgeries: [Int64] = [.max, 3_786_912_000_000, .min]
 
     private func forge(_ milliseconds: Int64, _ test: TestKeychain) throws {
@@ -20,7 +20,7 @@ import Testing
         try keychain.only(query).item
     }
 
-    /// Runs a change with the date forged: the item's next one is that of the change.
+    /// Runs a change with the date forged: the item's next date is that of the change.
     private func expectDate(
         _ forgery: Int64, _ test: TestKeychain, of read: () throws -> Item, after change: () throws -> Void
     ) throws {
@@ -29,13 +29,13 @@ import Testing
         let start = Date()
         try change()
         let next = try #require(try read().attributes[.modificationDate]?.date)
-        // By the millisecond, and one more where the clock has not moved.
+        // By the millisecond, and one more if the clock has not moved.
         #expect(next.timeIntervalSince(start) > -0.01 && next.timeIntervalSinceNow < 0.01, "\(next)")
         #expect(next.timeIntervalSince(former) >= 0.000_999)
     }
 
     @Test(arguments: forgeries)
-    func `a password that is changed, or replaced, is dated by the sealed date`(forgery: Int64) throws {
+    func `a password that is changed or replaced is dated by the sealed date`(forgery: Int64) throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         let query = Query<GenericPassword>.genericPassword(service: "s")
@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: forgeries)
-    func `so is what the vault says of a key on the token`(forgery: Int64) throws {
+    func `the same applies to the vault's row of a key on the token`(forgery: Int64) throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         let reference = try #require(keychain.generateKey(.p256, label: "key").reference)
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test(arguments: forgeries)
-    func `so is what is left of an item that is removed`(forgery: Int64) throws {
+    func `the same applies to the tombstone of a removed item`(forgery: Int64) throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         try keychain.add(GenericPassword(service: "s", account: "a"), secret: SecretBytes("secret"))
@@ -75,7 +75,7 @@ import Testing
         #expect(date.timeIntervalSince(start) > -0.01 && date.timeIntervalSinceNow < 0.01, "\(date)")
     }
 
-    @Test func `a sealed date of no calendar is ignored, and one that is ahead of the clock is not`() {
+    @Test func `a sealed date of no calendar is ignored, and one ahead of the clock is not`() {
         func next(_ seconds: Double) -> Int64 {
             Keychain.modification(after: [.modificationDate: .date(Date(timeIntervalSince1970: seconds))])
         }

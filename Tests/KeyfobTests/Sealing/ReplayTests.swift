@@ -7,7 +7,7 @@ import Testing
 
 @testable import Keyfob
 
-/// What a person with older copies of the vault's file can put back, and what is seen of it.
+/// The older parts of the vault's file that an attacker can put back, and whether Keyfob detects them.
 @Suite struct ReplayTests {
     private func make(_ names: [String] = ["one", "two", "three"]) throws -> TestKeychain {
         let test = try TestKeychain()
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `an older copy of a whole row is an error in this process and the next, and costs the others nothing`(
+    func `an older copy of a row is an error in this process and the next, and other rows stay readable`(
         isChangedTwice: Bool
     ) throws {
         let test = try make()
@@ -67,17 +67,17 @@ import Testing
         #expect(try secret(test.reopen(), "one") == "again")
     }
 
-    /// The node that a row's version is recorded in, and all above it.
+    /// The node that records a row's version, and all above it.
     private static let treeOfOld = "DELETE FROM row_tree; INSERT INTO row_tree SELECT * FROM old.row_tree"
 
     @Test(arguments: [
-        // The row with the nodes, of which the root then tells; and with everything but what others have written.
+        // The row with its nodes, which contradict the root; and with everything except what others have written.
         ("the row and all nodes, without the root", "INSERT OR REPLACE INTO row_tree SELECT * FROM old.row_tree WHERE number < (SELECT MAX(number) FROM row_tree)"),
         ("the row and the root, without the nodes", "INSERT OR REPLACE INTO row_tree SELECT * FROM old.row_tree WHERE number = (SELECT MAX(number) FROM old.row_tree)"),
         ("the row and no nodes at all", "DELETE FROM row_tree WHERE number < (SELECT MAX(number) FROM row_tree)"),
         ("the row and no tree at all", "DELETE FROM row_tree"),
     ])
-    func `an older row does not pass with a part of the older record either`(row: (what: String, sql: String)) throws {
+    func `an older row is refused with a part of the older record, too`(row: (what: String, sql: String)) throws {
         let test = try make()
         let copy = try VaultCopy(of: test)
         try set(test, "one")
@@ -89,19 +89,19 @@ import Testing
         #expect(try !keychain.vaultFindings().isEmpty)
     }
 
-    @Test func `the older record does not pass for the row that was written since`() throws {
+    @Test func `the older record is refused with the row that was written since`() throws {
         let test = try make()
         let copy = try VaultCopy(of: test)
         try set(test, "one")
         try set(test, "two")
-        // All of the record, and one of two rows: the other one tells.
+        // The whole record, and one of two rows: the other one reveals it.
         try copy.putBackRows(into: test, where: "id = \(id(test, 0))")
         try copy.splice(into: test, Self.treeOfOld)
         #expect(code { _ = try secret(test.reopen(), "two") } == .vaultDamaged)
         #expect(try test.reopen().vaultFindings().count == 1)
     }
 
-    @Test func `a process that has seen a newer vault does not take an older one, even whole`() throws {
+    @Test func `a process that has seen a newer vault refuses an older one, even a complete one`() throws {
         let test = try make()
         let running = try test.reopen()
         #expect(try secret(running, "one") == "old-one")
@@ -112,11 +112,11 @@ import Testing
         try copy.splice(into: test, Self.treeOfOld)
         #expect(code { _ = try secret(running, "one") } == .vaultDamaged)
         #expect(code { try running.add(GenericPassword(service: "four"), secret: nil) } == .vaultDamaged)
-        // Nothing in the file can tell: this is what VaultFormat says is not protected.
+        // The file alone cannot reveal this: VaultFormat lists it as not protected.
         #expect(try secret(test.reopen(), "one") == "old-one")
     }
 
-    @Test func `a row that was removed does not come back`() throws {
+    @Test func `a removed row cannot be put back`() throws {
         let test = try make()
         let copy = try VaultCopy(of: test)
         let first = try id(test, 0)
@@ -129,7 +129,7 @@ import Testing
         #expect(try secret(keychain, "two") == "old-two")
     }
 
-    @Test func `a removed row does not come back in the place of another`() throws {
+    @Test func `a removed row cannot be put in the place of another`() throws {
         let test = try make()
         let copy = try VaultCopy(of: test)
         let (first, second) = (try id(test, 0), try id(test, 1))
@@ -146,7 +146,7 @@ import Testing
         #expect(code { _ = try secret(test.reopen(), "one") } == .vaultDamaged)
     }
 
-    @Test func `two rows that changed places are both errors`() throws {
+    @Test func `two rows that were exchanged are both errors`() throws {
         let test = try make()
         let (first, second) = (try id(test, 0), try id(test, 1))
         try test.sql { db in
@@ -163,7 +163,7 @@ import Testing
         #expect(try keychain.vaultFindings().count == 2)
     }
 
-    @Test func `rows that were removed behind our back are found by the check and the count`() throws {
+    @Test func `rows that another program removed are found by the check and the count`() throws {
         let test = try make()
         try test.sql {
             try $0.execute(sql: "PRAGMA foreign_keys = ON; DELETE FROM item WHERE id = (SELECT MIN(id) FROM item)")
@@ -174,7 +174,7 @@ import Testing
         #expect(try secret(keychain, "two") == "old-two")
     }
 
-    @Test func `a secret that was taken out of its row, or taken from an older version, is an error`() throws {
+    @Test func `a secret that was removed from its row, or comes from an older version, is an error`() throws {
         let test = try make()
         let copy = try VaultCopy(of: test)
         try set(test, "two")
@@ -188,7 +188,7 @@ import Testing
         #expect(code { _ = try secret(test.keychain, "two") } == .vaultDamaged)
     }
 
-    @Test func `accepting the vault takes what is there, and later copies of it are told apart again`() throws {
+    @Test func `accepting the vault accepts its rows, and later copies of it are distinguished again`() throws {
         let test = try make()
         let copy = try VaultCopy(of: test)
         try set(test, "one")
@@ -205,7 +205,7 @@ import Testing
         #expect(code { _ = try secret(keychain, "one") } == .vaultDamaged)
     }
 
-    @Test func `several hundred rows added, changed and removed at random leave a true record`() throws {
+    @Test func `several hundred random additions, changes and removals leave a correct record`() throws {
         let test = try make([])
         var names: Set<String> = []
         for round in 0..<6 {
@@ -222,7 +222,7 @@ import Testing
             #expect(try test.keychain.vaultFindings().isEmpty)
             #expect(Set(try test.reopen().find(.genericPasswords).map(\.service)) == names)
         }
-        // Nodes go with their rows: only the root is left.
+        // Nodes are removed with their rows: only the root is left.
         #expect(try test.sql { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM row_tree") } == 1)
     }
 }

@@ -10,7 +10,7 @@ import Testing
 @testable import Keyfob
 
 @Suite struct SealingTests {
-    @Test func `padding hides lengths within a bucket, costs little, and comes off again`() throws {
+    @Test func `padding hides lengths within a bucket, costs little, and is removed again`() throws {
         for count in Array(0...1100) + [4096, 65535, 1 << 20] {
             let padded = SecretPadding.paddedCount(count)
             #expect(padded >= count + 4)
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func `ciphertexts of secrets of like length are of one length in the vault`() throws {
+    @Test func `ciphertexts of secrets of similar length have one length in the vault`() throws {
         let test = try TestKeychain()
         for (index, count) in [0, 1, 8, 33, 60].enumerated() {
             try test.keychain.add(GenericPassword(service: "s\(index)"), secret: RandomBytes.secret(count: count))
@@ -66,15 +66,15 @@ import Testing
         let otherKey = try refusal(of: wrapped, with: keys[1]) as? PKCS11Error
         #expect(otherKey?.returnValue == .generalError)
         let short = try refusal(of: Array(wrapped.dropLast()), with: keys[0])
-        // By the token where it knows what a wrapped key looks like, else before it is asked.
+        // By the token if it checks the form of a wrapped key, else before the call.
         #expect(
             (short as? PKCS11Error)?.returnValue == .wrappedKeyLengthRange
                 || (short as? KeychainError)?.code == .vaultDamaged)
-        // Neither wrapping nor unwrapping leaves anything behind.
+        // Neither wrapping nor unwrapping leaves an object behind.
         #expect(try token.openSession().findObjects().count == 2)
     }
 
-    @Test func `attributes are read and written nowhere near the token`() throws {
+    @Test func `attributes are read and written without the token`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         let item = try keychain.add(GenericPassword(service: "s", account: "a"), secret: SecretBytes("secret"))
@@ -91,11 +91,11 @@ import Testing
         #expect(code { _ = try keychain.generateKey(.p256, label: "x") } != nil)
     }
 
-    /// OpenSC's recorder of PKCS#11 calls; where it is not installed the test has nothing to count with.
+    /// OpenSC's recorder of PKCS#11 calls. Without it the test cannot count.
     private static let spy = "/usr/lib/x86_64-linux-gnu/pkcs11-spy.so"
 
     @Test(.enabled(if: FileManager.default.fileExists(atPath: spy)), arguments: [0, 1, 5])
-    func `a secret costs one operation of the token, attributes cost none`(count: Int) throws {
+    func `a secret costs one token operation, attributes cost none`(count: Int) throws {
         let test = try TestKeychain()
         for index in 0..<6 {
             try test.keychain.add(GenericPassword(service: "s\(index)"), secret: SecretBytes("\(index)"))
@@ -127,13 +127,13 @@ import Testing
     }
 
     @Test(arguments: ["A256GCMKW", "A256KW"].flatMap { [JWECase(suite: $0, isGeneral: false), JWECase(suite: $0, isGeneral: true)] })
-    func `the JWE of an item opens with the stock jose, given the key`(row: JWECase) throws {
+    func `the stock jose opens the JWE of an item with the key`(row: JWECase) throws {
         let test = try TestKeychain()
         let first = try test.keychain.keys()
         let material = try RandomBytes.secret(count: 32)
         let suite = try WrapSuites.named(row.suite)
         let id = try RandomBytes.bytes(count: 20)
-        // A wrapping key whose value is known outside: what no keychain makes of itself.
+        // A wrapping key whose value is known outside: no keychain creates such a key.
         let wrapped = try test.keychain.token.withSession(.create) { session in
             let handle = try session.create([
                 .objectClass(.secretKey), .keyType(.aes), .token(true), .isPrivate(true), .sensitive(false),

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Keyfob
 
-/// What a person with the file and no key can find out, and what they can change.
+/// The information that an attacker with the file and no key can find, and the changes that they can make.
 @Suite struct TamperTests {
     @Test func `no name, secret or hash of one is in the file or its journal`() throws {
         let test = try TestKeychain()
@@ -40,7 +40,7 @@ import Testing
         #expect(looked == 2)
     }
 
-    /// What is seen of the items: never a wrong secret. `nil` stands for an error or an item that is not found.
+    /// The visible items: never a wrong secret. `nil` stands for an error or an item that is not found.
     private func observe(_ keychain: Keychain, _ service: String) throws -> [String?] {
         do {
             return try keychain.find(.genericPassword(service: service)).map {
@@ -100,7 +100,7 @@ import Testing
         #expect(try observe(test.keychain, "one") == ["secret-one"])
     }
 
-    @Test func `a changed byte in a wrapped key is an error, and costs nobody else their login`() throws {
+    @Test func `a changed byte in a wrapped key is an error, and ends no other login`() throws {
         let test = try TestKeychain()
         try makePair(test)
         let original = try #require(
@@ -115,7 +115,7 @@ import Testing
         }
         try test.sql { try $0.execute(sql: "UPDATE recipient SET encrypted_key = ? WHERE item = (SELECT MIN(id) FROM item)", arguments: [original]) }
         #expect(try observe(test.keychain, "one") == ["secret-one"])
-        // A row that somebody damaged must not make the whole process initialise the module again.
+        // A damaged row must not make the whole process initialise the module again.
         #expect(try test.keychain.token.pool().loginEpoch == epoch)
         try test.sql { try $0.execute(sql: "UPDATE wrapping_key SET encrypted_metadata_key = zeroblob(60)") }
         #expect(code { try test.reopen().unlock() } == .vaultDamaged)
@@ -128,13 +128,13 @@ import Testing
         "secret_iv = (SELECT secret_iv FROM item ORDER BY id DESC), secret_ciphertext = (SELECT secret_ciphertext FROM item ORDER BY id DESC), secret_tag = (SELECT secret_tag FROM item ORDER BY id DESC)",
         "version = 2",
     ])
-    func `what belongs to another row does not open in this one`(assignment: String) throws {
+    func `a value from another row does not open in this one`(assignment: String) throws {
         let test = try TestKeychain()
         try makePair(test)
         try test.sql { db in
             try db.execute(sql: "UPDATE item SET \(assignment) WHERE id = (SELECT MIN(id) FROM item)")
             if assignment.contains("secret") {
-                // With its key: so that only the binding can tell.
+                // With its key, so that only the binding can reveal it.
                 try db.execute(sql: """
                     UPDATE recipient SET encrypted_key = (SELECT encrypted_key FROM recipient ORDER BY item DESC)
                     WHERE item = (SELECT MIN(id) FROM item)
@@ -166,7 +166,7 @@ import Testing
         #expect(try observe(test.keychain, "one") == [nil])
     }
 
-    @Test func `rows do not open in a vault of another identity, though the keys be the same`() throws {
+    @Test func `rows do not open in a vault of another identity, even with the same keys`() throws {
         let test = try TestKeychain()
         try makePair(test)
         try test.sql { try $0.execute(sql: "UPDATE vault SET value = zeroblob(16) WHERE name = 'identity'") }
@@ -196,7 +196,7 @@ import Testing
     }
 
     @Test(arguments: ["attributes_tag", "secret_tag", "attributes_ciphertext"])
-    func `the error of a damaged row names the row, and what it names removes it`(column: String) throws {
+    func `the error of a damaged row names the row, and that name removes it`(column: String) throws {
         let test = try TestKeychain()
         try makePair(test)
         let reference = try #require(test.keychain.find(.genericPassword(service: "one")).first?.reference)

@@ -8,11 +8,12 @@ import Testing
 
 @testable import Keyfob
 
-/// Wrapping keys that somebody else has put into the vault, or that were damaged.
+/// Wrapping keys that another program has put into the vault, or that were damaged.
 @Suite struct WrappingKeyTests {
-    /// Puts an AES key of known value on the token, as whoever can write its directory can, and names it in the vault.
+    /// Puts an AES key of known value on the token, as a program that can write its directory can, and names it in the
+    /// vault.
     ///
-    /// - Parameter isPrivate: What nobody can make of it who has not the PIN.
+    /// - Parameter isPrivate: Whether the object is private, which a program without the PIN cannot make.
     private func plant(
         in test: TestKeychain, isPrivate: Bool, isActive: Bool = true
     ) throws {
@@ -27,7 +28,7 @@ import Testing
             ])
             return try suite.wrap(other, with: handle, in: session)
         }
-        // At the front: the one that unlocks is the last.
+        // At the front: the last one unlocks.
         try test.sql {
             try $0.execute(
                 sql: """
@@ -48,7 +49,7 @@ import Testing
         #expect(try keychain.secret(of: item) == SecretBytes("2"))
         let recipients = try test.sql { try Int64.fetchAll($0, sql: "SELECT wrapping_key FROM recipient") }
         #expect(recipients.count == 2 && !recipients.contains(-1))
-        // One that anybody may see is no wrapping key at all.
+        // A key that is visible without a login is not a wrapping key.
         let finding: VaultFinding.Code = isPrivate ? .wrappingKeyDamaged : .wrappingKeyAbsent
         #expect(try keychain.vaultFindings().map(\.code) == [finding])
     }
@@ -62,9 +63,9 @@ import Testing
         #expect(try keychain.vaultFindings().map(\.code) == [.wrappingKeyInactive])
     }
 
-    @Test func `where only a foreign wrapping key is active, nothing is stored`() throws {
+    @Test func `if only a foreign wrapping key is active, nothing is stored`() throws {
         let test = try TestKeychain()
-        // Open, so that nobody need unwrap the metadata key by it.
+        // Open, so that the metadata key need not be unwrapped with it.
         _ = try test.keychain.keys()
         try plant(in: test, isPrivate: true)
         try test.sql { try $0.execute(sql: "UPDATE wrapping_key SET is_active = 0 WHERE id <> -1") }
@@ -77,10 +78,10 @@ import Testing
         #expect(try test.keychain.find(.genericPasswords).isEmpty)
     }
 
-    /// A bit of the key's value, by which another key wraps and unwraps from then on.
-    @Test func `a wrapping key whose file was damaged is found, and seals nothing`() throws {
+    /// A bit of the key's value, so that another key wraps and unwraps from then on.
+    @Test func `a wrapping key with a damaged file is detected, and seals nothing`() throws {
         let test = try TestKeychain()
-        // SoftHSM makes the serial number of the end of the directory's name.
+        // SoftHSM derives the serial number from the end of the directory's name.
         let serial = try #require(test.keychain.token.uri.serial).suffix(12)
         let files = try FileManager.default.subpathsOfDirectory(atPath: TestKeychain.tokens.path + "/tokens")
             .filter { $0.contains("\(serial)/") && $0.hasSuffix(".object") && !$0.hasSuffix("/token.object") }
@@ -89,14 +90,14 @@ import Testing
         var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
         let head = Data([0, 0, 0, 0, 0, 0, 0, 0x11, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0x40])
         let value = try #require(bytes.range(of: head)).upperBound
-        // In the first block, which is the initialisation vector: the key decrypts, to another.
+        // In the first block, the initialisation vector: the key decrypts to another one.
         bytes[value + 3] ^= 1
-        // Its generation, by which SoftHSM in this process sees that the file is another.
+        // Its generation, by which SoftHSM in this process detects that the file has changed.
         bytes[7] &+= 1
         let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
         try file.write(contentsOf: bytes)
         try file.close()
-        // As for a command after another one has unlocked: nothing is unwrapped for that.
+        // As for a command after another one has unlocked: it need not unwrap anything.
         let keys = try test.keychain.keys()
         let keychain = try test.reopen()
         keychain.lockState.withLock { $0.keys = keys }

@@ -6,9 +6,10 @@ import Testing
 
 @testable import Keyfob
 
-/// `TestChild` at work on a keychain of this process.
+/// `TestChild` working on a keychain of this process.
 ///
-/// A child that says nothing for four minutes is killed, and the test has an issue: a test may fail, it may not hang.
+/// A child without output for four minutes is killed, and the test records an issue, so that a test fails instead of
+/// hanging.
 final class Child {
     private static let patience = 240.0
     private let process: SpawnedProcess
@@ -39,7 +40,7 @@ final class Child {
         self.arguments = arguments
     }
 
-    /// The next line, or `nil` at the end of what the child says.
+    /// The next line, or `nil` at the end of the child's output.
     func line() -> String? {
         while true {
             if let end = buffered.firstIndex(of: 10) {
@@ -62,7 +63,7 @@ final class Child {
 
     func endInput() throws { try input.close() }
 
-    /// Kills the child and returns what it still had said.
+    /// Kills the child and returns the rest of its output.
     func kill9() -> [String] {
         process.kill()
         var lines: [String] = []

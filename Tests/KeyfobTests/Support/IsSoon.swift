@@ -1,9 +1,10 @@
-/// Waits until something is so, for as long as a busy machine may need.
+/// Waits until a condition holds, for as long as a busy machine may need.
 ///
-/// Looks are counted, and not time: where a test's own work stands in the queue for minutes, so does what it waits for.
+/// Checks are counted instead of time: if a test's own work waits in the queue for minutes, so does the work that it
+/// waits for.
 ///
-/// - Parameter looks: How often to look, every ten milliseconds at best.
-/// - Returns: Whether it is.
+/// - Parameter looks: How often to check, every ten milliseconds at best.
+/// - Returns: Whether the condition holds.
 /// - Throws: `CancellationError`.
 func isSoon(looks: Int = 24_000, _ condition: () -> Bool) async throws -> Bool {
     for _ in 0..<looks {

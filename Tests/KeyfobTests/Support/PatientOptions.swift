@@ -1,7 +1,7 @@
 import Keyfob
 
 extension Keychain.Options {
-    /// Waits for others as long as a busy machine may make it, which is longer than a server wants to wait.
+    /// Waits for other processes as long as a busy machine may need, which is longer than a server would wait.
     static var patient: Self {
         var options = Self()
         options.timeout = .seconds(120)

@@ -2,7 +2,7 @@ import Keyfob
 import KeyfobPrimitives
 import PKCS11
 
-/// Waiting for others as long as a busy machine may make it.
+/// Waits for other processes as long as a busy machine may need.
 extension SoftHSMDirectory {
     @discardableResult
     func heal() throws(KeychainError) -> Healing { try heal(deadline: .after(.seconds(120))) }

@@ -2,21 +2,21 @@ import Foundation
 import TestSupport
 import Testing
 
-/// strace(1), which tells what a child has the kernel write to the disk, or has some of that fail.
+/// strace(1), which reports what a child has the kernel write to the disk, or makes some of that fail.
 struct Strace {
     /// One file or directory that was synced.
     struct Sync {
-        /// The thread or process that did it.
+        /// The thread or process that synced it.
         let thread: String
-        /// The file, as the kernel knows it.
+        /// The file, as the kernel identifies it.
         let path: String
     }
 
-    /// What a child is to be run under.
+    /// The command under which a child runs.
     let command: [String]
     private let directory: TemporaryDirectory
 
-    /// - Parameter failing: The file or directory of which each sync is to fail; `nil` only looks.
+    /// - Parameter failing: The file or directory of which each sync fails; with `nil`, none does.
     init(failing path: String? = nil) throws {
         directory = try TemporaryDirectory()
         let options = path.map { ["trace=fsync", "-P", $0, "-e", "inject=fsync:error=EIO"] }
@@ -24,7 +24,7 @@ struct Strace {
             + (options ?? ["trace=fsync,fdatasync,write", "-y"])
     }
 
-    /// What was synced before the child said a word, in order.
+    /// The files that were synced before the child's first output, in order.
     func syncs(before word: String) throws -> [Sync] {
         let lines = String(decoding: try directory.read("log"), as: UTF8.self).split(separator: "\n")
         let end = try #require(lines.firstIndex { $0.contains("\"\(word)\\n\"") }, "the child did not say \(word)")
@@ -37,7 +37,7 @@ struct Strace {
         }
     }
 
-    /// How many syncs were made to fail.
+    /// The number of syncs that failed.
     func failures() throws -> Int {
         String(decoding: try directory.read("log"), as: UTF8.self).split(separator: "\n")
             .count { $0.contains("(INJECTED)") }

@@ -20,7 +20,7 @@ extension IdentitySpecification {
     }
 }
 
-/// A root and an intermediate by the real openssl, and what they issue.
+/// A root and an intermediate made by the openssl command, and the certificates that they issue.
 struct TestAuthority {
     let directory: TemporaryDirectory
 
@@ -45,7 +45,7 @@ struct TestAuthority {
         try Certificate(pem: Data(contentsOf: directory.url(name + ".pem")))
     }
 
-    /// What the intermediate makes of a request.
+    /// The intermediate's certificate for a request.
     func issue(_ request: CertificationRequest, days: Int = 10) throws -> Certificate {
         let name = UUID().uuidString
         try directory.write(request.pem.utf8, to: name)
@@ -56,7 +56,7 @@ struct TestAuthority {
         return try certificate(name)
     }
 
-    /// A program that issues as `CommandIssuer` wants it.
+    /// A program that issues as `CommandIssuer` requires.
     func command() throws -> [String] {
         try directory.write(
             """

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Keyfob
 
-/// A keychain of a test's own on this process' SoftHSM directory, and the ways to reach behind its back.
+/// The keychain of one test in this process' SoftHSM directory, and ways to bypass it.
 final class TestKeychain: Sendable {
     let throwaway: ThrowawayKeychain
     var keychain: Keychain { throwaway.keychain }
@@ -18,16 +18,16 @@ final class TestKeychain: Sendable {
         throwaway = try TestToken.retrying { try ThrowawayKeychain(options: options, tokens: Self.tokens) }
     }
 
-    /// The directory that this process is bound to, also of SoftHSM's users that know nothing of Keyfob.
+    /// The directory that this process is bound to, also for users of SoftHSM that know nothing of Keyfob.
     static var tokens: URL { URL(fileURLWithPath: TestToken.configurationPath).deletingLastPathComponent() }
 
-    /// The same keychain, opened once more as another process would.
+    /// The same keychain, opened again as another process would.
     func reopen(_ options: Keychain.Options = .init()) throws -> Keychain {
         try Keychain.open(keychain.name, in: throwaway.directories, options: options)
     }
 
-    /// The same keychain, which waits for its vault no longer than `timeout`, and for the token as long as this one:
-    /// other tests may keep everybody waiting for that.
+    /// The same keychain, which waits for its vault until `timeout`, and for the token as long as this one: other tests
+    /// may delay every user of the token.
     func reopen(waitingForVault timeout: Duration) throws -> Keychain {
         var options = Keychain.Options()
         options.timeout = timeout
@@ -45,7 +45,7 @@ final class TestKeychain: Sendable {
         }
     }
 
-    /// Leaves what unlocking leaves, but with a PIN that is not the token's: as after another program changed it.
+    /// Leaves the unlocked state, but with a wrong PIN for the token: as after another program changed it.
     func leaveStalePIN() throws -> SecretBytes {
         let keys = try keychain.keys()
         try keychain.lock()
@@ -64,14 +64,15 @@ final class TestKeychain: Sendable {
         return result
     }
 
-    /// A connection of its own to the vault's file, as of any other program.
+    /// A separate connection to the vault's file, as of any other program.
     func sql<Result>(_ body: (Database) throws -> Result) throws -> Result {
         let queue = try DatabaseQueue(path: configuration.vault)
         return try queue.writeWithoutTransaction(body)
     }
 
-    /// Makes a copy of the vault beside it, which nobody has open: the test's own connection keeps the log of its vault
-    /// alive. - Returns: Its path.
+    /// Copies the vault to a file that no connection has open.
+    ///
+    /// - Returns: Its path.
     func copyVault() throws -> String {
         let folder = URL(fileURLWithPath: configuration.vault).deletingLastPathComponent()
         let copy = folder.appendingPathComponent("copy.sqlite").path
@@ -87,8 +88,8 @@ final class TestKeychain: Sendable {
 }
 
 extension TokenStore {
-    /// Runs `body`, and again where another test of this process had SoftHSM initialised anew meanwhile: that ends all
-    /// sessions, and what lives in them.
+    /// Runs `body`, and again if another test of this process has initialised SoftHSM in the meantime: that ends all
+    /// sessions and their objects.
     func undisturbed<Result>(_ body: () throws -> Result) throws -> Result {
         for _ in 0..<20 {
             let before = generation
@@ -99,7 +100,7 @@ extension TokenStore {
     }
 }
 
-/// The code of the `KeychainError` that `body` throws; `nil` when it throws none.
+/// The code of the `KeychainError` that `body` throws; `nil` if it throws none.
 func code(_ body: () throws -> Void) -> KeychainError.Code? {
     do {
         try body()
@@ -112,7 +113,7 @@ func code(_ body: () throws -> Void) -> KeychainError.Code? {
     }
 }
 
-/// Certificates by the real OpenSSL.
+/// Certificates made by the openssl command.
 struct TestCertificate {
     let directory: TemporaryDirectory
     var der: Data { get throws { try Data(contentsOf: directory.url("cert.der")) } }

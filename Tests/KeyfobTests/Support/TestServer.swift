@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// A server of a test's own: a program for Python that begins by printing its port, and is killed in the end.
+/// A server for one test: a Python program that prints its port first, and is killed at the end.
 final class TestServer {
     let port: String
     private let process: SpawnedProcess

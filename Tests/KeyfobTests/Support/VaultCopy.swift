@@ -5,7 +5,7 @@ import Testing
 
 @testable import Keyfob
 
-/// A vault as it was, for somebody who puts parts of it back.
+/// An earlier copy of a vault, from which a test puts parts back.
 struct VaultCopy {
     let directory: TemporaryDirectory
 
@@ -25,7 +25,7 @@ struct VaultCopy {
         }
     }
 
-    /// Puts whole rows back as they were: all columns, recipients and terms.
+    /// Puts whole rows back to the copy's state: all columns, recipients and terms.
     func putBackRows(into test: TestKeychain, where condition: String = "TRUE") throws {
         try splice(into: test, """
             DELETE FROM item WHERE identity IN (SELECT identity FROM old.item WHERE \(condition));

@@ -12,11 +12,11 @@ import Testing
     ]
 
     @Test(arguments: words, ["sh", "bash", "zsh"])
-    func `a word is one word and the same to every shell`(word: String, shell: String) throws {
+    func `a word is one word with the same meaning in every shell`(word: String, shell: String) throws {
         let quoted = ShellWord.quoted(word)
         let printed = try run(shell, ["-c", "for word in \(quoted); do printf '<%s>' \"$word\"; done"]).stdout
         #expect(printed.utf8.elementsEqual("<\(word)>".utf8), "\(quoted)")
-        // A line break at the end is all that a terminal gets of what is not shown.
+        // Of the characters that are not shown, a terminal gets only a line break at the end.
         let hidden = quoted.unicodeScalars.filter { Visible.isHidden($0) && $0 != "\n" }
         #expect(hidden.isEmpty)
         let single = try run(shell, ["-c", "printf '<%s>' \(ShellWord.singleQuoted(word))"]).stdout

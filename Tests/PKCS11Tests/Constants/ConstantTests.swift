@@ -11,7 +11,7 @@ import Testing
         #expect(row.oursName == row.printedName)
     }
 
-    @Test func `no name is left out of the rows`() {
+    @Test func `the rows contain every name`() {
         #expect(Set(ConstantRow.returnValues.map(\.ours)) == Set(ReturnValue.names.keys))
         #expect(Set(ConstantRow.mechanismTypes.map(\.ours)) == Set(MechanismType.names.keys))
         #expect(Set(ConstantRow.attributeTypes.map(\.ours)) == Set(AttributeType.names.keys))
@@ -37,7 +37,7 @@ import Testing
         #expect(ReturnValue.recoveryGroups.allSatisfy { !$0.reason.isEmpty })
     }
 
-    @Test("codes of vendors and unknown codes are final", arguments: [0x8000_0000, 0x8000_0001, 0x7777, UInt.max])
+    @Test("Codes of vendors and unknown codes are final", arguments: [0x8000_0000, 0x8000_0001, 0x7777, UInt.max])
     func unknown(code: UInt) {
         #expect(ReturnValue(rawValue: code).recovery == .final)
         #expect(!ReturnValue(rawValue: code).breaksSession)

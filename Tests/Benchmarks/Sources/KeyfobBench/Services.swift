@@ -108,7 +108,7 @@ extension KeyfobBench {
         private func ownCalls(_ account: String) -> [String: () throws -> Void] {
             let (keychain, secret, changed) = (keychain, secret, changed)
             var item = GenericPassword(service: "keyfob", account: account)
-            // What SecItemAdd gives an item of whose access nobody says anything.
+            // The value that SecItemAdd gives an item without access attributes.
             item.attributes[.accessGroup] = ""
             item.attributes[.accessible] = "ak"
             let password = item

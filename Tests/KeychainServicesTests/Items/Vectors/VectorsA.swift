@@ -75,24 +75,24 @@ extension Vector {
             let pair = try TestPair()
             bench.expect(-25303, bench.add(["v_Ref": pair.secCertificate, "atag": "t"]))
         },
-        Vector(15, "no certificate is removed by an application tag") { bench in
+        Vector(15, "an application tag removes no certificate") { bench in
             bench.expect(-25303, bench.delete(["class": "cert", "atag": "t"]))
         },
-        Vector(17, "private keys by reference come and go") { bench in
+        Vector(17, "private keys are added and removed by reference") { bench in
             for key in [try TestPair().secKey, try TestPair(key: ["-newkey", "rsa:2048"]).secKey] {
                 bench.expect(0, bench.add(["v_Ref": key]))
                 bench.expect(0, bench.delete(["v_Ref": key]))
                 bench.expect(-25300, bench.delete(["v_Ref": key]))
             }
         },
-        Vector(18, "public keys by reference come and go") { bench in
+        Vector(18, "public keys are added and removed by reference") { bench in
             for key in [try TestPair().secPublicKey, try TestPair(key: ["-newkey", "rsa:2048"]).secPublicKey] {
                 bench.expect(0, bench.add(["v_Ref": key]))
                 bench.expect(-25299, bench.add(["v_Ref": key]))
                 bench.expect(0, bench.delete(["v_Ref": key]))
             }
         },
-        Vector(19, "a key that was added gives its data back") { bench in
+        Vector(19, "an added key returns its data") { bench in
             for pair in [try TestPair(), try TestPair(key: ["-newkey", "rsa:2048"])] {
                 for key in [pair.secKey, pair.secPublicKey] {
                     let expected = try key.externalRepresentation()
@@ -121,7 +121,7 @@ extension Vector {
             bench.expect(-50, bench.add(["class": "genp", "v_Ref": NSObject()]))
             bench.expect(-50, bench.add(["class": "inet", "v_Ref": try TestPair().secCertificate]))
         },
-        Vector(25, "a server given as bytes comes back as bytes") { bench in
+        Vector(25, "a server given as bytes is returned as bytes") { bench in
             let server = Data("host".utf8)
             bench.expect(0, bench.add(["class": "inet", "srvr": server, "labl": "l"]))
             let found = bench.copying(["class": "inet", "labl": "l"] + wantsAttributes)

@@ -17,16 +17,16 @@ var webPassword: [String: Any] {
 extension Vector {
     /// CopyMatching: matches and mismatches.
     static let groupB: [Vector] = [
-        Vector(29, "nothing is found and the result is left alone") { bench in
+        Vector(29, "nothing is found and the result is left unchanged") { bench in
             let answer = bench.copying(["class": "inet", "srvr": "x", "acct": "y"] + wantsData)
             #expect(answer.status == -25300 && !answer.isTouched)
         },
-        Vector(30, "found by all attributes, with nothing to return") { bench in
+        Vector(30, "found by all attributes, without a requested result") { bench in
             bench.expect(0, bench.add(webPassword + ["v_Data": Data("pw".utf8)]))
             let answer = bench.copying(webPassword)
             #expect(answer.status == 0 && answer.value == nil)
         },
-        Vector(31, "what comes back is a query that finds the item") { bench in
+        Vector(31, "the returned attributes are a query that finds the item") { bench in
             bench.expect(0, bench.add(webPassword + ["v_Data": Data("pw".utf8)]))
             let answer = bench.copying(webPassword + wantsAttributes + ["m_Limit": "m_LimitOne"])
             var query = try #require(answer.dictionary)
@@ -70,7 +70,7 @@ extension Vector {
             for (name, value) in extraData + ["bini": Data("new".utf8)] { #expect(found[name] as? Data == value as? Data) }
             #expect(found["v_Data"] as? Data == Data("pw".utf8))
         },
-        Vector(41, "attributes never tell the row's identity") { bench in
+        Vector(41, "attributes never contain the row's identity") { bench in
             let added = bench.adding(genp("a", "s") + wantsAttributes + wantsPersistent).dictionary
             #expect(added != nil && added?["persistref"] == nil)
             let reference = try #require(added?["v_PersistentRef"] as? Data)

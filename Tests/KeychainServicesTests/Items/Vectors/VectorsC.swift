@@ -37,7 +37,7 @@ extension Vector {
                 #expect(found.array?.count == count)
             }
         },
-        Vector(50, "certificates that no authority of the system stands for") { bench in
+        Vector(50, "certificates that do not lead to the system's authorities") { bench in
             _ = try bench.sixCertificates()
             let found = bench.copying(["class": "cert", "m_TrustedOnly": true] + wantsAll + wantsReference)
             #expect(found.status == -25300 && !found.isTouched)

@@ -14,7 +14,7 @@ extension Vector {
             bench.expect(0, bench.update(genp("a", "s"), ["acct": "a2", "svce": "s2"]))
             bench.expect(-25300, bench.update(genp("a", "s"), ["acct": "a2", "svce": "s2"]))
         },
-        Vector(61, "onto an item that is there") { bench in
+        Vector(61, "a change to the key of an existing item") { bench in
             bench.expect(0, bench.add(webPassword + ["v_Data": Data("1".utf8)]))
             bench.expect(0, bench.update(webPassword, ["srvr": "new"]))
             bench.expect(0, bench.add(webPassword + ["v_Data": Data("2".utf8)]))
@@ -58,7 +58,7 @@ extension Vector {
             bench.expect(-25300, bench.copy(["class": "idnt", "agrp": "1", "labl": "l"]))
             bench.expect(0, bench.copy(["class": "idnt", "agrp": "2", "labl": "l"]))
         },
-        Vector(70, "a persistent reference stays what it is") { bench in
+        Vector(70, "a persistent reference does not change") { bench in
             let reference = bench.adding(genp("a", "s", ["v_Data": Data("1".utf8)]) + wantsPersistent).data
             #expect(reference?.count == 20)
             for service in ["s1", "s2"] {
@@ -71,7 +71,7 @@ extension Vector {
             bench.expect(0, bench.add(genp("a", "s")))
             bench.expect(-25303, bench.update(genp("a", "s"), ["u_CredRef": Data("x".utf8)]))
         },
-        Vector(74, "an access control goes back to no constraint") { bench in
+        Vector(74, "an access control changes back to no constraint") { bench in
             let constrained = SecAccessControl(protection: "ak", flags: .userPresence)
             let free = SecAccessControl(protection: "aku", flags: [])
             bench.expect(0, bench.add(genp("a", "s", ["accc": constrained, "v_Data": Data("x".utf8)])))
@@ -93,7 +93,7 @@ extension Vector {
 
     /// Delete.
     static let groupE: [Vector] = [
-        Vector(77, "a class alone removes what is not synchronizable") { bench in
+        Vector(77, "a class alone removes items that are not synchronizable") { bench in
             for itemClass in ["genp", "inet"] {
                 for account in ["a", "b"] { bench.expect(0, bench.add(["class": itemClass, "acct": account])) }
                 bench.expect(0, bench.add(["class": itemClass, "acct": "c", "sync": true]))
@@ -118,7 +118,7 @@ extension Vector {
                 #expect(answer.status == -25300 && !answer.isTouched)
             }
         },
-        Vector(82, "an update by reference leaves its sibling alone") { bench in
+        Vector(82, "an update by reference leaves a similar item unchanged") { bench in
             let first = try #require(bench.adding(webPassword + ["srvr": "1"] + wantsPersistent).data)
             let second = try #require(bench.adding(webPassword + ["srvr": "2"] + wantsPersistent).data)
             bench.expect(0, bench.update(["v_PersistentRef": first], ["srvr": "new"]))

@@ -60,7 +60,7 @@ extension Vector {
             bench.expect(-25300, bench.copy(["v_PersistentRef": reference]))
             for itemClass in ["cert", "keys"] { bench.expect(-25300, bench.copy(["class": itemClass])) }
         },
-        Vector(99, "a label goes to both halves") { bench in
+        Vector(99, "a label is set on both halves") { bench in
             bench.expect(0, bench.add(["v_Ref": try TestPair().secIdentity, "labl": "L"]))
             for itemClass in ["idnt", "cert", "keys"] { bench.expect(0, bench.copy(["class": itemClass, "labl": "L"])) }
         },
@@ -84,7 +84,7 @@ extension Vector {
             bench.expect(0, bench.delete(["class": "idnt", "labl": "M"]))
             for itemClass in ["cert", "keys"] { bench.expect(-25300, bench.copy(["class": itemClass])) }
         },
-        Vector(105, "one persistent reference, however it is found") { bench in
+        Vector(105, "one persistent reference from every search") { bench in
             bench.groups = ["g"]
             let identity = try TestPair().secIdentity
             bench.expect(0, bench.add(["v_Ref": identity, "agrp": "g", "labl": "L"]))
@@ -103,7 +103,7 @@ extension Vector {
             bench.expect(-25300, bench.copy(["class": "idnt", "agrp": "1"]))
             for itemClass in ["cert", "keys"] { bench.expect(0, bench.copy(["class": itemClass, "agrp": "2"])) }
         },
-        Vector(107, "what is permanent of a generated pair") { bench in
+        Vector(107, "the permanent parts of a generated pair") { bench in
             for (isPrivate, isPublic) in [(true, true), (true, false), (false, true), (false, false)] {
                 let tag = "\(isPrivate) \(isPublic)"
                 let parameters: [String: Any] = [
@@ -131,7 +131,7 @@ extension Vector {
             bench.expect(0, bench.delete(["v_Ref": publicKey]))
             bench.expect(-25300, bench.copy(["class": "keys"]))
         },
-        Vector(110, "bytes that are no such key") { _ in
+        Vector(110, "bytes that are not such a key") { _ in
             for pair in [try TestPair(key: ["-newkey", "rsa:2048"]), try TestPair()] {
                 let type: Any = pair.secKey.isRSA ? "42" : "73"
                 let halves = try [pair.secKey, pair.secPublicKey].map { try $0.externalRepresentation() }

@@ -15,7 +15,7 @@ extension Vector {
             bench.expect(0, bench.copy(genp("a", "s", ["sync": true])))
             bench.expect(0, bench.copy(genp("a", "s", ["sync": "syna"])))
         },
-        Vector(118, "removed items leave tombstones where that is asked for") { bench in
+        Vector(118, "removed items leave tombstones on request") { bench in
             for item in (0..<8).flatMap(bareItems).map({ $0 + ["sync": true] }) {
                 bench.expect(0, bench.add(item), "\(item)")
                 bench.expect(0, bench.delete(item + ["u_Tomb": true]), "\(item)")
@@ -25,7 +25,7 @@ extension Vector {
                 bench.expect(-25300, bench.copy(item + ["tomb": true]), "\(item)")
             }
         },
-        Vector(119, "no tombstone where none is wanted") { bench in
+        Vector(119, "no tombstone without a request") { bench in
             for item in (0..<2).flatMap(bareItems).map({ $0 + ["sync": true] }) {
                 bench.expect(0, bench.add(item))
                 bench.expect(0, bench.delete(item + ["u_Tomb": false]))
@@ -43,7 +43,7 @@ extension Vector {
                 bench.expect(-25300, bench.copy(item + ["tomb": true]))
             }
         },
-        Vector(122, "a tombstone goes only when none is to be left") { bench in
+        Vector(122, "a tombstone is removed only if the call leaves none") { bench in
             for item in bareItems(1) {
                 bench.expect(0, bench.add(item))
                 bench.expect(0, bench.delete(item + ["u_Tomb": true]))
@@ -57,7 +57,7 @@ extension Vector {
 
     /// Access groups.
     static let groupI: [Vector] = [
-        Vector(123, "without any group nothing can be done") { bench in
+        Vector(123, "without any group every call is refused") { bench in
             bench.groups = []
             for status in [bench.copy(genp("a", "s")), bench.add(genp("a", "s")), bench.delete(genp("a", "s"))] {
                 bench.expect(-34018, status)
@@ -68,13 +68,13 @@ extension Vector {
             bench.expect(0, bench.add(genp("a", "s")))
             #expect(bench.copying(genp("a", "s") + wantsAttributes).dictionary?["agrp"] as? String == "first")
         },
-        Vector(126, "a group of one's own is enough") { bench in
+        Vector(126, "a group of its own is enough") { bench in
             bench.groups = ["mine"]
             bench.expect(-25300, bench.copy(genp("a", "s")))
             bench.expect(0, bench.add(genp("a", "s")))
             bench.expect(0, bench.delete(genp("a", "s")))
         },
-        Vector(129, "a group that is gained and lost") { bench in
+        Vector(129, "a group that a process gains and loses") { bench in
             bench.groups = ["mine", "more"]
             bench.expect(0, bench.add(genp("a", "s", ["agrp": "more"])))
             bench.expect(0, bench.copy(genp("a", "s", ["agrp": "more"])))
@@ -82,13 +82,13 @@ extension Vector {
             bench.expect(-34018, bench.copy(genp("a", "s", ["agrp": "more"])))
             bench.expect(-25300, bench.copy(genp("a", "s")))
         },
-        Vector(130, "no item moves to a group that is not held") { bench in
+        Vector(130, "no item moves to a group that the process does not have") { bench in
             bench.groups = ["mine"]
             bench.expect(0, bench.add(genp("a", "s")))
             bench.expect(-34018, bench.update(genp("a", "s"), ["agrp": "other"]))
             bench.expect(0, bench.copy(genp("a", "s")))
         },
-        Vector(131, "items of a lost group are not there until it returns") { bench in
+        Vector(131, "items of a lost group are missing until it returns") { bench in
             bench.groups = ["mine", "more"]
             bench.expect(0, bench.add(genp("a", "s", ["agrp": "more"])))
             bench.groups = ["mine"]
@@ -106,7 +106,7 @@ extension Vector {
             bench.expect(-34018, bench.add(item))
             bench.expect(-34018, bench.delete(item))
         },
-        Vector(135, "the system's keychain is another one") { bench in
+        Vector(135, "the system's keychain is separate") { bench in
             let system: [String: Any] = ["u_SystemKeychain": true]
             bench.expect(0, bench.add(genp("a", "s") + system))
             bench.expect(-25300, bench.copy(genp("a", "s")))

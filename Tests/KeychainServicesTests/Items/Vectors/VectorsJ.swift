@@ -25,7 +25,7 @@ extension ItemBench {
 private struct Somebody: Prompter {
     let answer: String?
     func readSecret(prompt: String, confirm: Bool) throws(KeychainError) -> SecretBytes {
-        guard let answer else { throw KeychainError(.cancelled, "somebody gave up.") }
+        guard let answer else { throw KeychainError(.cancelled, "the user cancelled.") }
         return SecretBytes(utf8: answer)
     }
 }
@@ -33,13 +33,13 @@ private struct Somebody: Prompter {
 extension Vector {
     /// Locking and authentication.
     static let groupJ: [Vector] = [
-        Vector(137, "locked: an item that is there already is not said to be") { bench in
+        Vector(137, "locked: a duplicate is not reported") { bench in
             bench.expect(0, bench.add(genp("a", "s")))
             try SecKeychainUse(bench.locked()) {
                 #expect(SecItemAdd(genp("a", "s") as CFDictionary, nil) == -25308)
             }
         },
-        Vector(138, "unlocked: it is") { bench in
+        Vector(138, "unlocked: a duplicate is reported") { bench in
             bench.expect(0, bench.add(genp("a", "s")))
             bench.expect(-25299, bench.add(genp("a", "s")))
         },
@@ -50,14 +50,14 @@ extension Vector {
                 #expect(SecItemCopyMatching(genp("a", "s") as CFDictionary, nil) == -25308)
             }
         },
-        Vector(141, "an item under a password is added, found and removed by who has it") { bench in
+        Vector(141, "an item under a password is added, found and removed with the password") { bench in
             let control = SecAccessControl(protection: "ak", flags: .applicationPassword)
             let password: [String: Any] = ["u_CredRef": Data("password".utf8)]
             bench.expect(0, bench.add(genp("a", "s", ["accc": control, "v_Data": Data("x".utf8)]) + password))
             #expect(bench.copying(genp("a", "s") + wantsData + password).data == Data("x".utf8))
             bench.expect(0, bench.delete(genp("a", "s") + password))
         },
-        Vector(142, "nobody has the password; somebody is asked and does not know the PIN, or gives up") { bench in
+        Vector(142, "without the password, a prompt with a wrong PIN or a cancellation fails") { bench in
             let password = SecAccessControl(protection: "ak", flags: .applicationPassword)
             let sealed = genp("b", "s", ["accc": password, "v_Data": Data("x".utf8), "u_CredRef": Data("password".utf8)])
             bench.expect(0, bench.add(sealed))
@@ -77,7 +77,7 @@ extension Vector {
                 }
             }
         },
-        Vector(143, "removing asks nobody") { bench in
+        Vector(143, "removing does not ask the user") { bench in
             let control = SecAccessControl(protection: "ak", flags: .userPresence)
             bench.expect(0, bench.add(genp("a", "s", ["accc": control])))
             bench.expect(0, bench.delete(genp("a", "s", ["u_AuthUI": "u_AuthUIF"])))
@@ -87,14 +87,14 @@ extension Vector {
             bench.expect(-50, bench.add(genp("a", "s", ["accc": control])))
             bench.expect(-25300, bench.copy(genp("a", "s")))
         },
-        Vector(149, "nobody may be asked") { bench in
+        Vector(149, "the user may not be asked") { bench in
             let control = SecAccessControl(protection: "ak", flags: .userPresence)
             bench.expect(0, bench.add(genp("a", "s", ["accc": control])))
             bench.expect(-25308, bench.copy(genp("a", "s", ["u_AuthUI": "u_AuthUIF"])))
             bench.expect(-25300, bench.copy(genp("a", "s", ["u_AuthUI": "u_AuthUIS"])))
             bench.expect(-25308, bench.copy(genp("a", "s", ["u_NoAuthUI": true])))
         },
-        Vector(150, "a password is no private key") { bench in
+        Vector(150, "a password is not a private key") { bench in
             let control = SecAccessControl(protection: "ak", flags: .privateKeyUsage)
             bench.expect(-25293, bench.add(genp("a", "s", ["accc": control])))
             // An update cannot set the access control either.
@@ -111,7 +111,7 @@ extension Vector {
 
     /// Corruption, concurrency, recovery.
     static let groupK: [Vector] = [
-        Vector(153, "a row of garbage is not there") { bench in
+        Vector(153, "a garbled row is not found") { bench in
             bench.expect(0, bench.add(genp("a", "s")))
             try bench.sql("UPDATE item SET attributes_ciphertext = X'12345678'")
             bench.expect(-25300, bench.copy(genp("a", "s")))
@@ -152,7 +152,7 @@ extension Vector {
             #expect(failures.load(ordering: .relaxed) == 0)
             #expect(bench.copying(["class": "genp"] + wantsAll + wantsAttributes).array?.count == 200)
         },
-        Vector(162, "a duplicate stays one under another accessibility") { bench in
+        Vector(162, "a duplicate stays one with another accessibility") { bench in
             bench.expect(0, bench.add(genp("a", "s", ["pdmn": "ak"])))
             bench.expect(-25299, bench.add(genp("a", "s", ["pdmn": "cku"])))
             bench.expect(0, bench.add(genp("b", "s", ["pdmn": "cku", "v_Data": Data("x".utf8)])))
@@ -173,15 +173,15 @@ extension Vector {
             #expect(bench.copying(["class": "genp", "svce": "s"] + wantsData).data == Data("b".utf8))
             #expect(bench.copying(["class": "genp", "svce": "s"] + wantsData + wantsAll).array as? [Data] == [Data("b".utf8)])
         },
-        Vector(165, "only what is sealed decides about a date") { bench in
+        Vector(165, "only sealed data decides about a date") { bench in
             bench.expect(0, bench.add(genp("a", "s")))
             try bench.sql("UPDATE item SET created = -1")
             bench.expect(0, bench.copy(genp("a", "s")))
         },
-        Vector(166, "a vault of garbage") { bench in
+        Vector(166, "a garbled vault") { bench in
             bench.expect(0, bench.add(genp("a", "s")))
             let path = bench.keychain.configuration.vault
-            try Data("this is no database".utf8).write(to: URL(fileURLWithPath: path))
+            try Data("not a database".utf8).write(to: URL(fileURLWithPath: path))
             #expect(throws: (any Error).self) {
                 do { _ = try Keychain.open(bench.keychain.name, in: bench.throwaway.directories) } catch {
                     #expect(OSStatus(error) == -25291)
@@ -209,7 +209,7 @@ extension Vector {
                 #expect([SecItemCopyMatching(item, nil), SecItemDelete(item)] == [0, 0])
             }
         },
-        Vector(177, "threads at one item") { bench in
+        Vector(177, "threads that use one item") { bench in
             let unexpected = Lock<[OSStatus]>([])
             let keychain = bench.keychain
             let threads = (0..<8).map { thread in

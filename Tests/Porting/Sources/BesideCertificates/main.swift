@@ -3,7 +3,7 @@ import Foundation
 import KeychainServices
 import X509
 
-// swift-certificates takes other branches where it finds a module named Security. None may be found here.
+// swift-certificates takes other branches if it finds a module named Security. It must find none here.
 #if canImport(Security)
     #error("a module named Security is in the build")
 #endif

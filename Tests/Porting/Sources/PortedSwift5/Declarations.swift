@@ -1,9 +1,9 @@
 import Dispatch
 import Security
 
-/// Every declaration that ported code was found to need, used once as Apple's interface has it.
+/// Every declaration that ported code needs, used once with Apple's interface.
 ///
-/// That it compiles is the test; what is called besides must agree with itself.
+/// The test is that this compiles. Results of calls must be consistent.
 func declarationIdioms() -> [Idiom] {
     [
         Idiom("Core Foundation's names") { _ in

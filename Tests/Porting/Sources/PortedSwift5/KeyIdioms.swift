@@ -1,6 +1,6 @@
 import Security
 
-/// A certificate that somebody made with OpenSSL once, for ported.example; only its form matters here.
+/// A certificate made with OpenSSL for ported.example; only its form matters here.
 let portedCertificate = Data(base64Encoded: """
     MIIBijCCAS+gAwIBAgIUFHnDQ8ViP6XJmrfuarBvvcdYdGMwCgYIKoZIzj0EAwIwGTEXMBUGA1UEAwwOcG9ydGVkLmV4YW1wbGUw
     IBcNMjYxMTIxMTUyMjQ5WhgPMjEyNjEwMjgxNTIyNDlaMBkxFzAVBgNVBAMMDnBvcnRlZC5leGFtcGxlMFkwEwYHKoZIzj0CAQYI
@@ -12,7 +12,7 @@ let portedCertificate = Data(base64Encoded: """
 
 private let message = "message".data(using: .utf8)!
 
-/// Makes a key pair on an elliptic curve; the private key is stored under a tag where there is one.
+/// Creates a key pair on an elliptic curve; the private key is stored under a tag if one is given.
 private func makeKey(tag: String? = nil) throws -> SecKey {
     var attributes: [String: Any] = [
         kSecAttrKeyType as String: kSecAttrKeyTypeECSECPrimeRandom, kSecAttrKeySizeInBits as String: 256,
@@ -32,7 +32,7 @@ private func makeKey(tag: String? = nil) throws -> SecKey {
 /// Keys, certificates and access control.
 func keyIdioms() -> [Idiom] {
     [
-        Idiom("a key pair with nested attributes, signed with and verified") { service in
+        Idiom("a key pair with nested attributes, which signs and verifies") { service in
             guard let key = try? makeKey(tag: service), let publicKey = SecKeyCopyPublicKey(key) else { return false }
             let algorithm: SecKeyAlgorithm = .ecdsaSignatureMessageX962SHA256
             guard SecKeyIsAlgorithmSupported(key, .sign, algorithm) else { return false }
@@ -82,7 +82,8 @@ func keyIdioms() -> [Idiom] {
                 kSecClass: kSecClassGenericPassword, kSecAttrService: service, kSecAttrAccessControl: access,
                 kSecValueData: message,
             ] as CFDictionary
-            // A keychain without anybody to ask, as a Mac before its login window: stored, found, and not opened.
+            // A keychain without a user to ask, like a Mac before its login window: the item is stored and found, but
+            // not opened.
             let secret = [
                 kSecClass: kSecClassGenericPassword, kSecAttrService: service, kSecReturnData: true,
             ] as CFDictionary

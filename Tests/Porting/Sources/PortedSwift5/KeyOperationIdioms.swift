@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import Security
 
-// How people write operations of keys: a type for an algorithm, chunks through pointers, agreement, and errors.
+// Common ways to write key operations: a type for an algorithm, chunks through pointers, agreement, and errors.
 
 private enum OperationFailure: Error, CustomStringConvertible {
     case unsupported(SecKeyAlgorithm)
@@ -10,7 +10,7 @@ private enum OperationFailure: Error, CustomStringConvertible {
     var description: String { if case .failed(let text) = self { text } else { "unsupported" } }
 }
 
-/// As libraries for signed tokens have it.
+/// As in libraries for signed tokens.
 private protocol KeyComponents {
     static func representing(_ components: Data) throws -> Self
     func components() throws -> Data
@@ -95,7 +95,7 @@ extension Data {
     }
 }
 
-/// Text through the older functions, block by block.
+/// Encrypts text with the older functions, block by block.
 private func chunked(_ text: String, _ publicKey: SecKey, _ privateKey: SecKey) -> String? {
     let blockSize = SecKeyGetBlockSize(publicKey)
     let bytes = [UInt8](text.utf8)
@@ -122,7 +122,7 @@ private func chunked(_ text: String, _ publicKey: SecKey, _ privateKey: SecKey) 
     return String(data: opened, encoding: .utf8)
 }
 
-// MARK: A key as a type of its own stores it
+// MARK: A key stored by its own type
 
 private protocol SecKeyConvertible: CustomStringConvertible {
     init<Bytes>(x963Representation: Bytes) throws where Bytes: ContiguousBytes
@@ -247,7 +247,7 @@ func keyOperationIdioms() -> [Idiom] {
             let text = String(repeating: "päckchen ", count: 60)
             return chunked(text, publicKey, key) == text
         },
-        Idiom("key agreement with parameters as strings and as the type that they have") { _ in
+        Idiom("key agreement with parameters as strings and as their type") { _ in
             guard let own = makeKey(kSecAttrKeyTypeEC, 256), let peer = makeKey(kSecAttrKeyTypeEC, 256),
                 let ownPublic = SecKeyCopyPublicKey(own), let peerPublic = SecKeyCopyPublicKey(peer)
             else { return false }
@@ -265,7 +265,7 @@ func keyOperationIdioms() -> [Idiom] {
                 peer, .ecdhKeyExchangeCofactor, ownPublic, [String: Any]() as CFDictionary, nil)
             return secret?.count == 32 && secret == other && plain == back && CFDataGetLength(plain) == 32
         },
-        Idiom("a key type of one's own, stored by its label and exported again") { service in
+        Idiom("the caller's own key type, stored by its label and exported again") { service in
             guard let made = makeKey(kSecAttrKeyTypeECSECPrimeRandom, 256),
                 let bytes = SecKeyCopyExternalRepresentation(made, nil), let key = try? CurveKey(x963Representation: bytes as Data)
             else { return false }

@@ -1,9 +1,9 @@
 import Security
 
-// How people write calls of the keychain: each in a function of its own that tells whether it worked. The file knows
-// only Security, as it would on a Mac.
+// Common ways to write keychain calls, each in a function that returns whether it worked. The file knows only Security,
+// as on a Mac.
 
-/// One way of writing it, by a name, on items of a service of that name.
+/// One way to write it, under a name, with items of a service of that name.
 struct Idiom {
     let name: String
     let works: (_ service: String) -> Bool
@@ -16,7 +16,7 @@ struct Idiom {
 
 private let secret = "s3cret".data(using: .utf8)!
 
-/// Adds an item in the plainest way, for idioms that are about something else.
+/// Adds an item in the simplest way, for idioms about something else.
 @discardableResult
 func add(_ service: String, _ account: String = "account") -> Bool {
     let query = [
@@ -25,7 +25,7 @@ func add(_ service: String, _ account: String = "account") -> Bool {
     return SecItemAdd(query as CFDictionary, nil) == errSecSuccess
 }
 
-/// Finds with more keys than class and service.
+/// Searches with more keys than class and service.
 func find(_ service: String, _ more: [CFString: Any]) -> AnyObject? {
     var query: [CFString: Any] = [kSecClass: kSecClassGenericPassword, kSecAttrService: service]
     query.merge(more) { $1 }
@@ -126,7 +126,7 @@ func dictionaryIdioms() -> [Idiom] {
     ]
 }
 
-/// Booleans and other values as people pass them.
+/// Booleans and other values in the forms that programs pass.
 func valueIdioms() -> [Idiom] {
     [
         Idiom("kCFBooleanTrue") { add($0) && find($0, [kSecReturnData: kCFBooleanTrue as Any]) as? Data == secret },

@@ -1,8 +1,7 @@
 import Foundation
 
-// A file that somebody made with OpenSSL once, for pinned.example, and what its passphrase is. Its key is nobody's
-// secret: it serves these programs alone. The names of its certificate are pinned.example, *.wild.example and
-// 192.0.2.7; it is valid in 2027.
+// A file made with OpenSSL for pinned.example, and its passphrase. Its key is not secret: only these programs use it.
+// The names of its certificate are pinned.example, *.wild.example and 192.0.2.7; it is valid in 2027.
 let portedPassphrase = "import"
 let portedDate = Date(timeIntervalSince1970: 1_800_000_000)
 /// SHA-256 of the leaf's SubjectPublicKeyInfo in Base64, by OpenSSL.

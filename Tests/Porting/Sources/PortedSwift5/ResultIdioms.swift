@@ -2,7 +2,7 @@ import Security
 
 private let secret = "s3cret".data(using: .utf8)!
 
-/// An enumeration over the constants, which are no literals.
+/// An enumeration over the constants, which are not literals.
 enum ItemKind: RawRepresentable {
     case generic, internet
 
@@ -22,7 +22,7 @@ enum ItemKind: RawRepresentable {
     }
 }
 
-/// Results as people take them.
+/// Common ways to take results.
 func resultIdioms() -> [Idiom] {
     [
         Idiom("var result: CFTypeRef?") { service in
@@ -113,7 +113,7 @@ func resultIdioms() -> [Idiom] {
             }
             return Set(found.keys).isSuperset(of: [kSecAttrAccount, kSecAttrService])
         },
-        Idiom("words for a code") { _ in
+        Idiom("a message for a code") { _ in
             let text = SecCopyErrorMessageString(errSecParam, nil) as String?
             return text?.isEmpty == false
         },
@@ -132,7 +132,7 @@ func resultIdioms() -> [Idiom] {
             for itemClass in classes { SecItemDelete([kSecClass: itemClass] as CFDictionary) }
             return SecItemCopyMatching(item, nil) == errSecItemNotFound
         },
-        Idiom("a result that nobody looks at") { service in
+        Idiom("an ignored result") { service in
             SecItemDelete([kSecClass: kSecClassGenericPassword, kSecAttrService: service] as CFDictionary)
             return true
         },

@@ -5,9 +5,9 @@ import let Security.errSecSuccess
 import struct Security.SecKeyAlgorithm
 import typealias Security.OSStatus
 
-// A file that imports nothing but the names that it uses, and says whose they are.
+// A file that imports only the names that it uses, each with its module.
 
-/// What a key can do.
+/// The operations of a key.
 func isSigning(_ key: SecKey, by algorithm: SecKeyAlgorithm) -> Bool {
     let success: OSStatus = Security.errSecSuccess
     return success == 0 && Security.SecKeyIsAlgorithmSupported(key, .sign, algorithm)

@@ -1,11 +1,11 @@
 import Dispatch
 import Security
 
-// How people write server trust, pinning and client identities.
+// Common ways to write server trust, pinning and client identities.
 
-// MARK: A namespace on Apple's types, as networking libraries have it
+// MARK: A namespace on Apple's types, as in networking libraries
 
-/// What is said of a value of another's type.
+/// An extension of a value of another type.
 private struct Extension<Extended> {
     let value: Extended
 }
@@ -72,7 +72,7 @@ extension Array where Element == SecCertificate {
     fileprivate var publicKeys: [SecKey] { compactMap(\.pinned.publicKey) }
 }
 
-/// As revocation is configured.
+/// A common configuration of revocation.
 private struct RevocationOptions: OptionSet {
     let rawValue: CFOptionFlags
     static let crl = RevocationOptions(rawValue: kSecRevocationCRLMethod)
@@ -91,7 +91,7 @@ extension SecPolicy {
 
 // MARK: A file of an identity
 
-/// Of the imported file what people keep.
+/// The parts of the imported file that programs keep.
 private struct Imported {
     let identity: SecIdentity
     let trust: SecTrust
@@ -129,7 +129,7 @@ private let rsa2048Header: [UInt8] = [
     0x03, 0x82, 0x01, 0x0f, 0x00,
 ]
 
-/// The SubjectPublicKeyInfo put together by hand, as pinning code does it.
+/// The SubjectPublicKeyInfo assembled by hand, as in pinning code.
 private func subjectPublicKeyInfo(_ certificate: SecCertificate) -> Data? {
     guard let key = SecCertificateCopyKey(certificate), let data = SecKeyCopyExternalRepresentation(key, nil),
         let attributes = SecKeyCopyAttributes(key) as? [String: Any],
@@ -177,7 +177,7 @@ func trustIdioms() -> [Idiom] {
             return SecTrustCopyPolicies(trust, &copied) == errSecSuccess && (copied as? [SecPolicy])?.count == 2
                 && (try? trust.pinned.evaluate()) != nil
         },
-        Idiom("an authority that nobody knows, and what the older functions say of it") { _ in
+        Idiom("an unknown authority, and the results of the older functions about it") { _ in
             guard let (trust, _) = try? importedTrust(anchored: false) else { return false }
             var result = SecTrustResultType.invalid
             guard SecTrustEvaluate(trust, &result) == errSecSuccess, !result.pinned.isSuccess,
@@ -189,7 +189,7 @@ func trustIdioms() -> [Idiom] {
             case .recoverableTrustFailure: break
             @unknown default: return false
             }
-            // What somebody accepts once.
+            // An exception that the user accepts once.
             guard let exceptions = SecTrustCopyExceptions(trust), SecTrustSetExceptions(trust, exceptions) else { return false }
             return SecTrustEvaluate(trust, &result) == errSecSuccess && result == .proceed
                 && !SecTrustSetExceptions(trust, nil) && SecTrustEvaluateWithError(trust, nil) == false
@@ -205,7 +205,7 @@ func trustIdioms() -> [Idiom] {
         },
         Idiom("a SubjectPublicKeyInfo with a header by hand") { _ in
             guard let (_, leaf) = try? importedTrust(), let info = subjectPublicKeyInfo(leaf) else { return false }
-            // SHA-256 is not Security's: the bytes around the key show that it is the key that the certificate has.
+            // SHA-256 is not Security's: the bytes around the key show that the certificate has this key.
             let der = SecCertificateCopyData(leaf) as Data
             return info.count == 294 && der.range(of: info) != nil
         },
@@ -249,7 +249,7 @@ func trustIdioms() -> [Idiom] {
             let leaf = unsafeBitCast(CFArrayGetValueAtIndex(chain, 0), to: SecCertificate.self)
             return leaf == certificate && CFGetTypeID(leaf) == SecCertificateGetTypeID()
         },
-        Idiom("a moment by its absolute time") { _ in
+        Idiom("a date by its absolute time") { _ in
             guard let (trust, _) = try? importedTrust() else { return false }
             let date = CFDateCreate(kCFAllocatorDefault, CFAbsoluteTimeGetCurrent() + 100 * 365 * 86_400)!
             guard SecTrustSetVerifyDate(trust, date) == errSecSuccess,
@@ -273,7 +273,7 @@ func trustIdioms() -> [Idiom] {
             return SecKeyVerifySignature(publicKey, .rsaSignatureMessagePSSSHA256, challenge as CFData, signature, nil)
                 && SecKeyCopyPublicKey(key) == publicKey
         },
-        Idiom("an identity that the import has stored, added all the same, and deleted and added again") { service in
+        Idiom("an identity that the import has stored, added as well, and deleted and added again") { service in
             let options: [CFString: Any] = [
                 kSecImportExportPassphrase: portedPassphrase, kSecUseDataProtectionKeychain: true,
             ]
@@ -335,7 +335,7 @@ func trustIdioms() -> [Idiom] {
             done.wait()
             return box.isTrusted
         },
-        Idiom("what a certificate tells, through out parameters") { _ in
+        Idiom("the values of a certificate, through out parameters") { _ in
             guard let (_, leaf) = try? importedTrust() else { return false }
             var name: CFString?
             SecCertificateCopyCommonName(leaf, &name)

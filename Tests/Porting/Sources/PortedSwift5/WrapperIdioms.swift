@@ -1,8 +1,8 @@
 import Foundation
 import Security
 
-// How libraries around the keychain are written: enumerations over constants, values that are asked for attributes,
-// errors of their own, one property that is kept there.
+// Common designs of keychain libraries: enumerations over constants, values with attributes, their own errors, and a
+// stored property.
 
 /// Kinds of items by their text.
 private enum ItemClass: RawRepresentable, CaseIterable, CustomStringConvertible {
@@ -29,7 +29,7 @@ private enum ItemClass: RawRepresentable, CaseIterable, CustomStringConvertible 
 private let accountKey = String(kSecAttrAccount)
 private let matchLimitKey: String! = kSecMatchLimit as String
 
-/// An error for each code that is told apart.
+/// An error for each code that is distinguished.
 private enum KeychainFailure: Error, CustomNSError {
     case duplicate, missing, denied, unhandled(OSStatus)
 
@@ -51,7 +51,7 @@ private func check(_ status: @autoclosure () -> OSStatus) throws {
     guard result == errSecSuccess else { throw KeychainFailure(result) }
 }
 
-/// What was found.
+/// The result of a search.
 private struct Attributes {
     let attributes: [String: Any]
     var data: Data? { attributes[kSecValueData as String] as? Data }
@@ -64,7 +64,7 @@ private struct Attributes {
     }
 }
 
-/// A value of the program that is kept in the keychain.
+/// A value of the program that is stored in the keychain.
 @propertyWrapper
 private struct Stored<Value: Codable> {
     let service: String
@@ -96,7 +96,7 @@ private struct Stored<Value: Codable> {
 /// Wrappers.
 func wrapperIdioms() -> [Idiom] {
     [
-        Idiom("a property that is kept, of a Codable type") { service in
+        Idiom("a stored property of a Codable type") { service in
             struct Session: Codable, Equatable { var token: String, expires: Date }
             let stored = Stored<Session>(service: service)
             let session = Session(token: "t", expires: Date(timeIntervalSince1970: 1))
@@ -108,7 +108,7 @@ func wrapperIdioms() -> [Idiom] {
             return stored.wrappedValue == nil && ItemClass(rawValue: "inet") == .internetPassword
                 && ItemClass.allCases.map(\.description) == ["genp", "inet"]
         },
-        Idiom("an error of its own for each code, as NSError too") { service in
+        Idiom("an error for each code, as NSError too") { service in
             let query: [CFString: Any] = [kSecClass: kSecClassGenericPassword, kSecAttrService: service]
             do {
                 try check(SecItemDelete(query as CFDictionary))
@@ -126,7 +126,7 @@ func wrapperIdioms() -> [Idiom] {
                 return (error as NSError).code == Int(errSecNoSuchClass) && (error as NSError).domain == NSOSStatusErrorDomain
             }
         },
-        Idiom("attributes through memory of one's own, and one by one") { service in
+        Idiom("attributes through the caller's own memory, and one by one") { service in
             add(service)
             let query: [String: Any] = [
                 kSecClass as String: kSecClassGenericPassword, kSecAttrService as String: service,
@@ -146,7 +146,7 @@ func wrapperIdioms() -> [Idiom] {
                 && item.accessibility == kSecAttrAccessibleWhenUnlocked && item.accessControl != nil
         },
         Idiom("all classes emptied in a loop, and every class listed") { service in
-            // In a service or under a tag of its own: the programs here share a keychain.
+            // In its own service or under its own tag, because the programs here share a keychain.
             let classes = [
                 kSecClassGenericPassword, kSecClassInternetPassword, kSecClassCertificate, kSecClassKey, kSecClassIdentity,
             ]
@@ -160,7 +160,7 @@ func wrapperIdioms() -> [Idiom] {
                 return status == errSecItemNotFound && SecItemCopyMatching(query, &result) == errSecItemNotFound && result == nil
             }
         },
-        Idiom("a database's key under the class of keys, of no kind") { service in
+        Idiom("a database's key under the class of keys, of no type") { service in
             let tag = service.data(using: .utf8, allowLossyConversion: false)!
             var query: [NSString: AnyObject] = [
                 kSecClass: kSecClassKey, kSecAttrApplicationTag: tag as AnyObject, kSecAttrKeySizeInBits: 512 as AnyObject,

@@ -1,6 +1,6 @@
 import Security
 
-// Runs every idiom, then leaves one item for whoever looks at the keychain by other means.
+// Runs every idiom, then leaves one item for other tools that read the keychain.
 var failures = 0
 let idioms = [
     dictionaryIdioms(), valueIdioms(), resultIdioms(), keyIdioms(), declarationIdioms(), keyOperationIdioms(), trustIdioms(),

@@ -7,11 +7,11 @@ import NIOSSL
 import OpenSSL
 import PKCS11
 
-/// The least that signs with a key on a token and leaves the event loops alone: one thread, which does nothing but
-/// `C_Sign`, and the next `C_SignInit` while nobody waits.
+/// The smallest signer with a key on a token that leaves the event loops alone: one thread, which only calls `C_Sign`,
+/// and the next `C_SignInit` while no signature is waited for.
 ///
-/// No closed connection, no removed key, no other process, no slow token and no fork troubles it. What is between it
-/// and the same key in memory is what threads and the token cost whoever signs.
+/// It does not handle closed connections, removed keys, other processes, slow tokens or forks. The difference between
+/// it and the same key in memory is the cost of threads and the token for any signer.
 final class BareKey: NIOSSLCustomPrivateKey, Hashable, @unchecked Sendable {
     // Unchecked for the queue, which the mutex guards, and the session, which is the thread's.
     private struct Work {
