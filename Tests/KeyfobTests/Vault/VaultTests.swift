@@ -110,7 +110,7 @@ import Testing
             }
         }
         try keychain.add(GenericPassword(service: "s"), secret: nil)
-        let holder = VaultLock(path: test.configuration.vault + ".lock", name: "the vault")
+        let holder = VaultLock(path: test.configuration.lockFile.filePath, name: "the vault")
         try holder.withLock(until: .after(.seconds(60))) {
             #expect(code { _ = try keychain.generateKey(.p256, label: "k") } == .vaultBusy)
         }
