@@ -156,7 +156,9 @@ public final class Keychain: Sendable {
     func writer(_ keys: VaultKeys) -> TokenWriter {
         TokenWriter(
             store: store, token: token,
-            lock: VaultLock(path: configuration.lockFile.filePath, name: "keychain \"\(name)\""),
+            lock: VaultLock(path: configuration.lockFile.filePath, name: "keychain \"\(name)\"") { [self] in
+                Keychains(directories).explanation(of: $0, configuration)
+            },
             vault: configuration.vault, keychain: name, index: index, keys: keys, deadline: deadline,
             shared: token.softHSM == nil ? SharedToken(of: self) : nil)
     }
