@@ -84,13 +84,17 @@ import Testing
                 #expect(refused.code == "file.damaged" && refused.status == 9, "\(what): \(refused)")
             }
         }
-        // Headers, content and digests.
-        for position in stride(from: 0, to: whole.count - 1024, by: max(1, whole.count / 23)) + [257, 512, whole.count - 1100] {
-            // Padding carries nothing.
-            guard whole[position] != 0 else { continue }
-            var bytes = whole
-            bytes[position] ^= 0x15
-            try expectRefusal(bytes, "byte \(position)")
+        // The name, the size and the last byte of each file, unless it is empty.
+        var header = 0
+        while whole[header] != 0 {
+            let digits = String(decoding: whole[header + 124..<header + 135], as: UTF8.self)
+            let size = try #require(Int(digits, radix: 8))
+            for position in [header, header + 134] + (size > 0 ? [header + 511 + size] : []) {
+                var bytes = whole
+                bytes[position] ^= 0x01
+                try expectRefusal(bytes, "byte \(position)")
+            }
+            header += 512 + (size + 511) / 512 * 512
         }
         for count in [0, 1, 511, 512, whole.count / 2, whole.count - 1025] {
             try expectRefusal(whole.prefix(count), "first \(count) bytes")
