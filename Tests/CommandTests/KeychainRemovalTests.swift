@@ -23,16 +23,16 @@ import Testing
         let made = try keyfob("init --unattended")
         try #require(made.status == 0, "\(made.error)")
         #expect(try keyfob("secret generate a").status == 0)
-        #expect(try shell("chmod 500 \"$HOME/.config/keyfob/keychains\"").status == 0)
+        #expect(try shell("chmod 500 \"$HOME/.local/share/keyfob/keychains\"").status == 0)
         #expect(try keyfob("keychain rm login --yes").status == 12)
         #expect(try keyfob("get a").status == 0)
-        #expect(try shell("chmod 700 \"$HOME/.config/keyfob/keychains\"").status == 0)
+        #expect(try shell("chmod 700 \"$HOME/.local/share/keyfob/keychains\"").status == 0)
         let removed = try keyfob("keychain rm login --yes")
         #expect(removed.status == 0, "\(removed.error)")
         #expect(try keyfob("get a").status == 3)
     }
 
-    @Test(arguments: ["keyfob-pins/card.pin", "keyfob/card.pin", "keyfob/pins/card.pin"])
+    @Test(arguments: ["keyfob-pins/card.pin", "keyfob/card.pin", "keyfob/keychains/card.pin"])
     func `a file of the user's own that the PIN comes from stays when the keychain is removed`(place: String) throws {
         let household = try Household()
         let environment = try household.makeCard()
@@ -57,34 +57,6 @@ import Testing
         #expect(try Data(contentsOf: file) == Data("1234\n".utf8))
     }
 
-    @Test(arguments: ["login.json", ".login.removing"])
-    func `a home that has only a copy of the configuration leaves the vault of the original alone`(
-        copy: String
-    ) throws {
-        let household = try Household.unattended()
-        try household.set("a", "value")
-        let vault = try household.vault()
-        let home = household.directory.file("other")
-        let copied = home + "/.config/keyfob/keychains"
-        try FileManager.default.createDirectory(
-            atPath: copied, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        try FileManager.default.copyItem(
-            atPath: household.directory.file("home/.config/keyfob/keychains/login.json"), toPath: copied + "/" + copy)
-        for arguments in [["--dry-run"], ["--yes"]] where copy == "login.json" {
-            let refused = try household.keyfob(
-                ["keychain", "rm", "login"] + arguments, environment: ["HOME": home])
-            #expect(refused.status == 12 && refused.error.contains(vault), "\(refused)")
-            #expect(refused.error.contains("rm \(copied)/login.json"), "\(refused.error)")
-            #expect(FileManager.default.fileExists(atPath: copied + "/login.json"))
-        }
-        if copy != "login.json" {
-            let removed = try household.keyfob(["keychain", "rm", "login", "--yes"], environment: ["HOME": home])
-            #expect(removed.status == 0, "\(removed.error)")
-        }
-        #expect(FileManager.default.fileExists(atPath: vault))
-        #expect(try household.keyfob(["get", "a"]).output == "value\n")
-    }
-
     @Test(arguments: ["keychain rm site --yes", "keychain create site --unattended", "keychain create other --unattended"])
     func `what a killed removal has left is removed by the next command that makes or removes a keychain`(
         command: String
@@ -93,39 +65,32 @@ import Testing
         #expect(try home.keyfob("keychain", "create", "site", "--unattended").status == 0)
         #expect(try home.keyfob("keychain", "default", "site").status == 0)
         // As it is when the process is killed after its first step.
-        try home.shell("cd home/.config/keyfob/keychains && mv site.json .site.removing")
+        try home.shell("cd home/.local/share/keyfob/keychains && mv site .site.1.removed")
         #expect(try !home.keyfob("keychain", "ls").output.contains("site"))
-        func vaults() throws -> Int {
-            try home.shell(
-                "ls home/.local/share/keyfob/vaults home/.local/share/keyfob/pins | grep -cE '(sqlite|pin)$'")
-                .split(separator: "\n").first.flatMap { Int($0) } ?? 0
-        }
-        #expect(try vaults() == 4)
+        let told = try home.keyfob("get", "a", "-k", "site")
+        #expect(told.status == 3 && told.error.contains("keyfob keychain rm site"), "\(told.error)")
         let words = command.split(separator: " ").map(String.init)
         let result = try Tool.keyfob(words, environment: home.environment).run()
         #expect(result.status == 0, "\(result.error)")
-        #expect(try vaults() == (command.contains("rm") ? 2 : 4))
-        #expect(try home.shell("ls -A home/.config/keyfob/keychains | grep '^[.]' || true") == "")
+        #expect(try home.shell("ls -A home/.local/share/keyfob/keychains | grep '^[.]' || true") == "")
         let tokens = try home.keyfob("token", "ls", "--format", "tsv").output.split(separator: "\n")
         #expect(tokens.filter { $0.hasPrefix("site\t") }.count == (command.contains("create site") ? 1 : 0))
         #expect(try home.keyfob("get", "nothing", "-k", "login").status == 3)
         #expect(try home.keyfob("keychain", "rm", "site", "--yes").status == (command.contains("create site") ? 0 : 3))
     }
 
-    @Test(arguments: [".removing", ".removing-rest"], ["keychain create other --unattended", "keychain rm other --yes"])
-    func `a keychain whose configuration was put back after a killed removal is not removed any more`(
-        note: String, command: String
-    ) throws {
+    @Test(arguments: ["keychain create other --unattended", "keychain rm other --yes"])
+    func `a keychain that was restored beside its interrupted removal keeps its token`(command: String) throws {
         let home = try IdentityHome()
         #expect(try home.keyfob("keychain", "create", "site", "--unattended").status == 0)
         if command.contains("rm") { #expect(try home.keyfob("keychain", "create", "other", "--unattended").status == 0) }
         try home.shell("printf value | '\(Tool.keyfob([]).path)' set a -k site -q")
-        try home.shell("cd home/.config/keyfob/keychains && cp -p site.json .site\(note)")
+        try home.shell("cd home/.local/share/keyfob/keychains && cp -Rp site .site.1.removed")
         let words = command.split(separator: " ").map(String.init)
         #expect(try Tool.keyfob(words, environment: home.environment).run().status == 0)
         #expect(try home.keyfob("get", "a", "-k", "site").output == "value\n")
         if command.contains("create") {
-            #expect(try home.shell("ls -A home/.config/keyfob/keychains | grep '^[.]site' || true") == "")
+            #expect(try home.shell("ls -A home/.local/share/keyfob/keychains | grep '^[.]site' || true") == "")
         }
         // And is removed as any other.
         #expect(try home.keyfob("keychain", "rm", "site", "--yes").status == 0)
@@ -149,7 +114,7 @@ import Testing
             let again = try home.keyfob("keychain", "rm", name, "--yes")
             #expect([0, 3].contains(again.status), "\(again.error)")
         }
-        #expect(try home.shell("ls home/.local/share/keyfob/vaults | grep -c 'sqlite$'") == "1\n")
+        #expect(try home.shell("ls -A home/.local/share/keyfob/keychains") == "login\n")
         #expect(try home.shell("ls home/.local/share/keyfob/tokens | grep -c -- -") == "1\n")
     }
 
@@ -157,33 +122,27 @@ import Testing
         let home = try IdentityHome()
         for round in 0..<10 {
             let time = String(format: "%.3f", 0.015 * Double(round + 1))
-            _ = try Tool(
-                "/usr/bin/timeout",
-                ["-s", "KILL", time, Tool.keyfob([]).path, "keychain", "create", "k\(round)", "--unattended"],
-                environment: home.environment
-            ).run()
+            let command = [Tool.keyfob([]).path, "keychain", "create", "k\(round)", "--unattended"]
+            _ = try Tool("/usr/bin/timeout", ["-s", "KILL", time] + command, environment: home.environment).run()
         }
-        // One that was killed in the middle of a file, and a note in the middle of its own.
-        let uuid = UUID().uuidString
+        // One that was killed in the middle of a file.
         try home.shell(
             """
             umask 077
-            witness=home/.local/share/keyfob/vaults/\(uuid.lowercased()).sqlite.draft
-            : >$witness
-            printf '{"uuid":"%s","before":[],"witness":%s}' \(uuid) "$(stat -c %Z $witness)" \
-                >home/.config/keyfob/keychains/.gone.creating
-            : >home/.config/keyfob/keychains/.other.creating.17.42.new
-            : >home/.local/share/keyfob/pins/\(uuid.lowercased()).pin.17.42.new
+            mkdir home/.local/share/keyfob/keychains/.gone.1.making
+            : >home/.local/share/keyfob/keychains/.gone.1.making/pin.42.new
             """)
         let last = try home.keyfob("keychain", "create", "last", "--unattended")
         #expect(last.status == 0, "\(last.error)")
-        let count = try home.keyfob("keychain", "ls", "--format", "tsv").output.split(separator: "\n").count - 1
-        func lines(_ script: String) throws -> Int { try home.shell(script).split(separator: "\n").count }
-        #expect(try lines("ls -A home/.config/keyfob/keychains") == count)
-        #expect(try lines("ls home/.local/share/keyfob/pins") == count)
-        #expect(try lines("ls home/.local/share/keyfob/vaults | grep 'sqlite$'") == count)
-        #expect(try lines("ls home/.local/share/keyfob/vaults | grep 'draft$' || true") == 0)
-        #expect(try home.keyfob("token", "ls", "--format", "tsv").output.split(separator: "\n").count == count + 1)
+        func lines(_ script: String) throws -> [Substring] { try home.shell(script).split(separator: "\n") }
+        let names = try lines("ls -A home/.local/share/keyfob/keychains")
+        #expect(!names.contains { $0.hasPrefix(".") }, "\(names)")
+        #expect(try home.keyfob("keychain", "ls", "--format", "tsv").output.split(separator: "\n").count == names.count + 1)
+        // Each keychain is whole; a token without a keychain stays, and is reported.
+        for name in names { #expect(try home.keyfob("keychain", "check", String(name)).status == 0, "\(name)") }
+        let tokens = try lines("grep -l . home/.local/share/keyfob/tokens/*/token.object").count
+        let checked = try home.keyfob("keychain", "check").output
+        #expect(checked.components(separatedBy: "no keychain uses token").count - 1 == max(0, tokens - names.count), "\(checked)")
     }
 
     @Test func `a token of keyfob's own is not said to be absent`() throws {
@@ -195,8 +154,8 @@ import Testing
     @Test(arguments: ["", "{", "{\"schema\":\"keyfob/keychain/v9\"}", "\u{0}\u{0}\u{0}\u{0}"])
     func `one damaged configuration disables nothing else`(content: String) throws {
         let home = try IdentityHome()
-        let file = "home/.config/keyfob/keychains/bad.json"
-        try home.shell("umask 077; cp home/.config/keyfob/keychains/login.json \(file)")
+        let file = "home/.local/share/keyfob/keychains/bad/keychain.json"
+        try home.shell("umask 077; cd home/.local/share/keyfob/keychains; mkdir bad; cp login/keychain.json bad")
         try Data(content.utf8).write(to: URL(fileURLWithPath: home.file(file)))
         #expect(try home.keyfob("unlock").status == 0)
 
@@ -237,7 +196,7 @@ import Testing
             """
             eval "$("$KEYFOB" uri --env)"
             pkcs11-tool --module "$PKCS11_MODULE_PATH" --token-label login --login \
-                --pin "$(cat home/.local/share/keyfob/pins/*.pin)" --delete-object --type secrkey --label keyfob-wrap-1 >&2
+                --pin "$(cat home/.local/share/keyfob/keychains/login/pin)" --delete-object --type secrkey --label keyfob-wrap-1 >&2
             """, environment: ["KEYFOB": Tool.keyfob([]).path])
         let checked = try home.keyfob("keychain", "check")
         #expect(checked.status == 9, "\(checked.output)")

@@ -130,11 +130,11 @@ import Testing
 
     @Test func `an option is offered only if it helps`() throws {
         let home = try IdentityHome()
-        try home.shell("chmod 644 home/.config/keyfob/keychains/login.json")
+        try home.shell("chmod 644 home/.local/share/keyfob/keychains/login/keychain.json")
         let refused = try home.keyfob("get", "a", "--insecure-file")
         #expect(refused.status == 12)
         #expect(!refused.error.contains("--insecure-file"))
-        try home.shell("chmod 600 home/.config/keyfob/keychains/login.json; chmod 644 pass")
+        try home.shell("chmod 600 home/.local/share/keyfob/keychains/login/keychain.json; chmod 644 pass")
         let offered = try home.keyfob("unlock", "--pin-source", "file:" + home.file("pass"))
         #expect(offered.status == 12)
         #expect(offered.error.contains("--insecure-file"))
@@ -242,36 +242,6 @@ import Testing
         let started = Date()
         let result = try home.keyfob("get", "a", "--pin-source", "cmd:sleep 250", "--timeout", "1s")
         #expect(result.status == 13 && Date().timeIntervalSince(started) < 120, "\(result.error)")
-    }
-
-    @Test func `init removes the token that a killed one had only begun, and no token with objects`() throws {
-        let directory = try TemporaryDirectory()
-        let home = directory.path
-        let environment = ["HOME": home, "XDG_RUNTIME_DIR": home, "KEYFOB_NO_INPUT": "1"]
-        let data = home + "/.local/share/keyfob"
-        func token(_ files: [String]) throws -> String {
-            let path = data + "/tokens/" + UUID().uuidString.lowercased()
-            try FileManager.default.createDirectory(
-                atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-            for file in files {
-                _ = FileManager.default.createFile(
-                    atPath: path + "/" + file, contents: nil, attributes: [.posixPermissions: 0o600])
-            }
-            return path
-        }
-        let begun = try token(["token.object", "token.lock", "generation"])
-        let full = try token(["token.object", UUID().uuidString.lowercased() + ".object"])
-        let earlier = try token(["token.object"])
-        for path in [home + "/.config", home + "/.config/keyfob", home + "/.local", data] {
-            try FileManager.default.createDirectory(
-                atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        }
-        try DraftNote.leave(
-            "login", uuid: UUID().uuidString, ["before": [URL(fileURLWithPath: earlier).lastPathComponent]], home: home,
-            data: data)
-        let made = try Tool.keyfob(["init", "--unattended"], environment: environment).run()
-        #expect(made.status == 0, "\(made.error)")
-        #expect([begun, full, earlier].map { FileManager.default.fileExists(atPath: $0) } == [false, true, true])
     }
 
     @Test(arguments: ["create", "install", "renew"])

@@ -76,7 +76,7 @@ struct TLSTests {
         for part in ["token=login", "object=a", "id=%", "type=private", "pin-source=file%3A"] {
             #expect(uri.contains(part))
         }
-        let pin = try home.shell("cat home/.local/share/keyfob/pins/*.pin")
+        let pin = try home.shell("cat home/.local/share/keyfob/keychains/*/pin")
         #expect(!pin.isEmpty && !pin.contains("\n") && !uri.contains(pin))
         #expect(pin.utf8.count < 32, "libp11 cuts longer ones")
         let curl = try home.keyfob("uri", "a", "--for", "curl")

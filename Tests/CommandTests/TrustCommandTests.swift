@@ -231,7 +231,7 @@ import Testing
             """
             eval "$("$KEYFOB" uri --env)"
             pkcs11-tool --module "$PKCS11_MODULE_PATH" --token-label login --login \
-                --pin "$(cat home/.local/share/keyfob/pins/*.pin)" --delete-object --type privkey --label web >&2
+                --pin "$(cat home/.local/share/keyfob/keychains/*/pin)" --delete-object --type privkey --label web >&2
             """, environment: ["KEYFOB": Tool.keyfob([]).path])
         for program in ["nginx", "ssh"] {
             let told = try home.keyfob("uri", "web", "--for", program)

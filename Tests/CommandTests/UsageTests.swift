@@ -153,7 +153,7 @@ import Testing
     @Test(arguments: [-1, 315_360_001])
     func `a configuration with a duration too long to stay unlocked is named`(time: Int) throws {
         let household = try Household.unattended()
-        let file = household.directory.file("home/.config/keyfob/keychains/login.json")
+        let file = household.directory.file("home/.local/share/keyfob/keychains/login/keychain.json")
         let text = try String(contentsOfFile: file, encoding: .utf8)
         let changed = text.replacing(/"unlockTimeout" ?: ?[0-9]+/, with: "\"unlockTimeout\" : \(time)")
         try #require(changed != text)
@@ -168,7 +168,7 @@ import Testing
         #expect(failure.hint.contains(file), "\(failure.hint)")
         // The rest is valid, and none of it is lost.
         try #require(household.keyfob(["keychain", "rm", "login", "--yes"]).status == 0)
-        #expect(try FileManager.default.contentsOfDirectory(atPath: household.data + "/vaults").isEmpty)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: household.data + "/keychains").isEmpty)
     }
 
     @Test func `a URI names its token even if it is incomplete`() throws {

@@ -38,8 +38,7 @@ import Testing
     private func keychain(_ suite: String) throws -> (Household, Token, [String: String]) {
         if suite == "A256GCMKW" {
             let household = try Household.unattended()
-            let pins = try FileManager.default.contentsOfDirectory(atPath: household.data + "/pins")
-            let pin = household.data + "/pins/" + (try #require(pins.first))
+            let pin = household.keychain() + "/pin"
             return (household, Token(label: "login", configuration: household.data + "/softhsm2.conf", pin: pin), [:])
         }
         // CKM_AES_GCM is 4231.

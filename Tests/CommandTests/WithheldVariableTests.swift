@@ -57,7 +57,7 @@ import Testing
             household.keyfob(["identity", "create", "web", "--cn", "web.example", "--self-signed"]).status == 0)
         try household.set("note", "a note")
         if let source = row.pinSource {
-            let file = household.directory.file("home/.config/keyfob/keychains/login.json")
+            let file = household.directory.file("home/.local/share/keyfob/keychains/login/keychain.json")
             let data = try Data(contentsOf: URL(fileURLWithPath: file))
             var object = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
             object["pinSource"] = source

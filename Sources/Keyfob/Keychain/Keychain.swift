@@ -152,7 +152,9 @@ public final class Keychain: Sendable {
     func writer(_ keys: VaultKeys) -> TokenWriter {
         TokenWriter(
             store: store, token: token,
-            lock: VaultLock(path: configuration.vault + ".lock", name: "keychain \"\(name)\""), index: index,
-            keys: keys, deadline: deadline, logger: options.logger)
+            lock: VaultLock(path: configuration.lockFile.filePath, name: "keychain \"\(name)\"") { [self] in
+                Keychains(directories).explanation(of: $0, configuration)
+            },
+            index: index, keys: keys, deadline: deadline, logger: options.logger)
     }
 }

@@ -5,10 +5,10 @@ public import Foundation
 /// Nothing is created by making a value. Tests and programs that must not touch the user's own files
 /// give a root: everything then lives below it.
 public struct Directories: Sendable, Hashable {
-    /// `$XDG_CONFIG_HOME/keyfob`: which keychains there are, and which is the default.
+    /// `$XDG_CONFIG_HOME/keyfob`: which keychain is the default.
     public let configuration: URL
 
-    /// `$XDG_DATA_HOME/keyfob`: vaults, and PINs that lie in files.
+    /// `$XDG_DATA_HOME/keyfob`: the keychains, one directory each, and Keyfob's own SoftHSM tokens.
     public let data: URL
 
     /// Where Keyfob's own SoftHSM tokens are: `data`, unless set otherwise.
@@ -24,6 +24,9 @@ public struct Directories: Sendable, Hashable {
     /// `$XDG_RUNTIME_DIR/keyfob`, or a directory in `/dev/shm`: for unlocked state where the kernel's keyring cannot be
     /// used. ``UnlockedState`` uses `/dev/shm` also where this is on a disk.
     public let runtime: URL
+
+    /// Where the keychains are: `keychains` below `data`.
+    var keychains: URL { data.appendingPathComponent("keychains", isDirectory: true) }
 
     /// All of them below `root`.
     public init(root: URL) {

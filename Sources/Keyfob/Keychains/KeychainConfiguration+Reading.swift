@@ -5,25 +5,27 @@ import KeyfobPrimitives
 extension KeychainConfiguration {
     /// The configuration in a file's text; `nil` where a member is missing or of another kind than it is written.
     ///
-    /// Members with other names are of versions to come, and are passed over.
-    init?(json bytes: [UInt8]) {
+    /// Members with other names belong to later versions and are ignored.
+    ///
+    /// - Parameter directory: The directory that the file is in.
+    init?(json bytes: [UInt8], in directory: URL) {
         guard let file = JSONText(bytes), let schema = file["schema"]?.text, let name = file["name"]?.text,
             let uuid = file["uuid"]?.text.flatMap(UUID.init(uuidString:)), let token = file["token"]?.text,
-            let module = file["module"].flatMap(ModuleLocation.init), let vault = file["vault"]?.text,
+            let module = file["module"].flatMap(ModuleLocation.init),
             let unlockTimeout = file["unlockTimeout"]?.integer,
             let created = file["created"]?.text.flatMap(Self.date)
         else { return nil }
+        self.directory = directory
         self.schema = schema
         self.name = name
         self.uuid = uuid
         self.token = token
         self.module = module
-        self.vault = vault
         self.unlockTimeout = unlockTimeout
         self.created = created
         if let source = file["pinSource"] {
             guard let text = source.text else { return nil }
-            pinSource = text
+            pinSource = resolved(pinSource: text)
         }
         if let value = file["sealedPIN"] {
             guard let seal = PassphraseSeal(value) else { return nil }

@@ -3,12 +3,14 @@ import PKCS11
 
 /// What a keychain's name stands for: a token, a vault and a way to the PIN.
 ///
-/// Kept as JSON in the configuration directory, one file for each keychain. It holds no PIN; where a
-/// passphrase protects one, it holds the PIN sealed under the passphrase.
-public struct KeychainConfiguration: Codable, Sendable {
+/// Kept as JSON in the keychain's directory. It contains no PIN. Where a passphrase protects the PIN, it contains the PIN
+/// sealed under the passphrase.
+public struct KeychainConfiguration: Encodable, Sendable {
     /// The form of the file.
     public static let schema = "keyfob/keychain/v1"
 
+    /// The keychain's directory, which holds all its files. It is not written into the file.
+    public internal(set) var directory: URL
     /// The form this file has.
     public var schema: String
     /// The name.
@@ -19,8 +21,6 @@ public struct KeychainConfiguration: Codable, Sendable {
     public var token: String
     /// Where the token's module comes from.
     public var module: ModuleLocation
-    /// Path of the vault.
-    public var vault: String
     /// Where the PIN or passphrase comes from, in the grammar of ``PINSource``; `nil` asks a person.
     public var pinSource: String?
     /// The PIN under the passphrase; only for tokens that Keyfob made.
@@ -33,12 +33,9 @@ public struct KeychainConfiguration: Codable, Sendable {
     public var accessGroups: [String]?
     /// When the keychain was made.
     public var created: Date
-    /// The vault that the file names, where Keyfob made it in another directory and there is none of it in ours. Never
-    /// written.
-    var vaultElsewhere: String?
 
     private enum CodingKeys: String, CodingKey {
-        case schema, name, uuid, token, module, vault, pinSource, sealedPIN, recoverySeal, unlockTimeout, accessGroups
+        case schema, name, uuid, token, module, pinSource, sealedPIN, recoverySeal, unlockTimeout, accessGroups
         case created
     }
 
@@ -72,38 +69,42 @@ public struct KeychainConfiguration: Codable, Sendable {
     }
 }
 
+/// The files of a keychain. All of them are in its directory, so that a directory that is moved or copied stays whole.
 extension KeychainConfiguration {
-    /// The configuration where the home directory was moved, copied, or restored under another name since it was
-    /// written: a vault that Keyfob made is the one in our directory, also where that is not there; so is the file of
-    /// the PIN.
+    /// The vault: one SQLite database.
     ///
-    /// A copy that went on with the vault of the original would change that, leave its own plans in it, and remove it
-    /// with itself.
-    func moved(to directories: Directories) -> KeychainConfiguration {
-        let stem = uuid.uuidString.lowercased()
-        var moved = self
-        if let own = Self.own("", vault, "/vaults/\(stem).sqlite", directories) {
-            moved.vault = own
-            if unsafe access(own, F_OK) != 0 { moved.vaultElsewhere = vault }
-        }
-        if let pinSource, let own = Self.own("file:", pinSource, "/pins/\(stem).pin", directories) {
-            moved.pinSource = own
-        }
-        return moved
+    /// During a transaction SQLite keeps its journal beside it, in `vault.sqlite-journal`.
+    public var vault: String { file("vault.sqlite").filePath }
+
+    /// The token's PIN, for a keychain that opens unattended on a token that Keyfob made.
+    var pinFile: URL { file("pin") }
+
+    /// The lock of the processes that write to the token.
+    var lockFile: URL { file("lock") }
+
+    /// The saved copy of the state of a SoftHSM token that Keyfob made.
+    var tokenCopy: URL { file("token.object") }
+
+    /// The configuration itself.
+    var configurationFile: URL { file(Self.fileName) }
+
+    /// The name of a configuration's file.
+    static let fileName = "keychain.json"
+
+    /// The PIN source in the file for the PIN in the keychain's own directory.
+    static let ownPINSource = "file:"
+
+    private func file(_ name: String) -> URL { directory.appendingPathComponent(name, isDirectory: false) }
+
+    /// The PIN source that the configuration file names, with the path of the keychain's own PIN file.
+    func resolved(pinSource: String) -> String {
+        pinSource == Self.ownPINSource ? PINSource.file(pinFile.path).description : pinSource
     }
 
-    /// Where Keyfob keeps the PIN of a token that it made for a keychain, if it keeps it in a file.
-    static func pinFile(of uuid: UUID, in directories: Directories) -> URL {
-        directories.data.appendingPathComponent("pins", isDirectory: true)
-            .appendingPathComponent(uuid.uuidString.lowercased() + ".pin", isDirectory: false)
-    }
-
-    /// Our file of that name behind a scheme, where `other` names one elsewhere.
-    private static func own(
-        _ scheme: String, _ other: String, _ name: String, _ directories: Directories
-    ) -> String? {
-        let path = directories.data.filePath + name
-        guard other.hasPrefix(scheme), other.hasSuffix(name), other != scheme + path else { return nil }
-        return scheme + path
+    /// The configuration as it is written: without the path of the directory, which may be moved.
+    var written: Self {
+        var written = self
+        if pinSource == resolved(pinSource: Self.ownPINSource) { written.pinSource = Self.ownPINSource }
+        return written
     }
 }

@@ -1,15 +1,16 @@
 import Foundation
+import Glibc
 public import KeyfobPrimitives
 import OpenSSL
 public import PKCS11
 
-/// Making and removing keychains.
+/// Making keychains.
 extension Keychains {
     /// How the PIN of a token that Keyfob makes is protected.
     public enum Protection: Sendable {
-        /// A passphrase seals it; somebody must give the passphrase to unlock.
+        /// A passphrase seals it, which unlocking requires.
         case passphrase(SecretBytes, source: PINSource?)
-        /// It lies in a file that only the owner can read; nobody has to give anything.
+        /// It is in a file that only the owner can read; unlocking requires nothing.
         case file
     }
 
@@ -35,135 +36,141 @@ extension Keychains {
 
     /// Makes a keychain: token, wrapping key and vault.
     ///
-    /// Blocks for up to a second. A failure at any step removes what the steps before have made.
+    /// Blocks for up to a second. The keychain is made in a directory with a temporary name and gets its own name last,
+    /// so that a kill leaves either a whole keychain or none. After a kill a token may be left that no keychain names.
+    /// A failure at any step removes what the steps before have made.
     ///
     /// - Parameters:
     ///   - name: The keychain's name. One called `login` is the default one unless another was chosen.
     ///   - choice: The token.
     ///   - makesDefault: Whether it becomes the default keychain where there is none. Not unless the user expects it:
     ///     what is stored later without naming a keychain goes into it.
+    /// - Returns: The keychain, unlocked.
     /// - Throws: `KeychainError`; `duplicateKeychain`, `invalidArgument` for the name, `moduleNotLoaded`,
     ///   `mechanismUnsupported` where the token can wrap in no way, and what the token refuses.
     public func create(
         _ name: String, on choice: TokenChoice, options: Keychain.Options = .init(), makesDefault: Bool = false
     ) throws -> Creation {
         if case .new = choice { try Self.validate(name, asToken: true) } else { try Self.validate(name) }
-        try PrivateFile.createDirectory(directories.configuration)
         let deadline = Deadline.after(options.timeout)
-        return try withLock(until: deadline) {
-            guard try !listing().names.contains(name) else {
-                throw KeychainError(
-                    .duplicateKeychain, "a keychain \"\(name)\" exists already.", details: ["keychain": name])
-            }
-            let left = try KeychainDraft(name, in: directories).leftKeys()
-            try clearRemains(for: name, until: deadline)
-            return try createLocked(name, choice, options, makesDefault, deadline, left)
-        }
-    }
-
-    private func createLocked(
-        _ name: String, _ choice: TokenChoice, _ options: Keychain.Options, _ makesDefault: Bool, _ deadline: Deadline,
-        _ left: KeychainDraft.LeftKeys?
-    ) throws -> Creation {
-        let uuid = UUID()
-        let uuidText = uuid.uuidString.lowercased()
-        let vaults = directories.data.appendingPathComponent("vaults", isDirectory: true)
-        try PrivateFile.createDirectory(directories.data)
-        try PrivateFile.createDirectory(vaults)
+        try PrivateFile.createDirectory(folder)
+        guard !exists(name) else { throw KeychainError.duplicateKeychain(name) }
+        try clearRemains(for: name, until: deadline)
+        let draft = try KeychainDraft(name, in: folder)
+        let folder = draft.url
         var configuration = KeychainConfiguration(
-            schema: KeychainConfiguration.schema, name: name, uuid: uuid, token: "", module: .softHSM,
-            vault: KeychainDraft.vault(of: uuid, in: directories).path, pinSource: nil, sealedPIN: nil,
-            recoverySeal: nil, unlockTimeout: 8 * 3600, created: Date())
-        var undo: [() throws -> Void] = []
-        var (mayLeaveKeys, left) = (false, left)
-        var draft = KeychainDraft(name, in: directories)
+            directory: folder, schema: KeychainConfiguration.schema, name: name, uuid: UUID(), token: "",
+            module: .softHSM, pinSource: nil, sealedPIN: nil, recoverySeal: nil, unlockTimeout: 8 * 3600,
+            created: Date())
+        var undo: [() throws -> Void] = [{ try KeychainDirectory.remove(folder) }]
+        var isNamed = false
         do {
-            try draft.begin(uuid, left)
-            undo.append {
-                // Without the note nobody would know of them.
-                guard !mayLeaveKeys else { return }
-                if let left { return try draft.note(left) }
-                try draft.abandon()
-            }
-            let pin: SecretBytes
             var recovery: RecoveryCode?
+            let pin: SecretBytes
             switch choice {
             case .new(let protection):
-                let token = try softHSM.createToken(label: name, deadline: deadline)
-                // No caller's deadline is so short that a token should stay behind of which nobody knows.
+                let token = try softHSM.createToken(label: freeLabel(for: name), deadline: deadline)
+                // The time for undoing does not depend on the caller's: no token may stay behind.
                 undo.append {
                     try softHSM.destroyToken(token.uri, deadline: .after(max(options.timeout, .seconds(2))))
                 }
-                try draft.note(token: token.uri)
                 pin = token.pin
                 configuration.token = token.uri.description
-                switch protection {
-                case .passphrase(let passphrase, let source):
-                    let code = try RecoveryCode()
-                    configuration.sealedPIN = try PassphraseSeal(
-                        pin, under: passphrase, keychain: uuidText, purpose: .passphrase)
-                    configuration.recoverySeal = try PassphraseSeal(
-                        pin, under: code.text, keychain: uuidText, purpose: .recovery)
-                    configuration.pinSource = source?.description
-                    recovery = code
-                case .file:
-                    let file = KeychainConfiguration.pinFile(of: uuid, in: directories)
-                    try PrivateFile.createDirectory(file.deletingLastPathComponent())
-                    try PrivateFile.write(pin, to: file)
-                    undo.append { try PrivateFile.remove(file) }
-                    configuration.pinSource = PINSource.file(file.path).description
-                }
+                recovery = try protect(pin, as: protection, &configuration)
             case .existing(let uri, let module, let given, let source):
                 pin = given
                 configuration.token = uri.description
                 configuration.module = module
                 configuration.pinSource = source?.description
             }
-            let identity = Data(try RandomBytes.bytes(count: 16))
-            let vault = configuration.vault
-            // Before it is made: SQLite's other files stay where the disk is too full for the vault.
-            undo.append { try SQLiteStore.remove(path: vault) }
-            try SQLiteStore.create(path: vault, identity: identity)
-            let keychain = try open(configuration, options: options)
+            try write(configuration)
+            try SQLiteStore.create(path: configuration.vault, identity: Data(RandomBytes.bytes(count: 16)))
+            let unnamed = try open(configuration, options: options)
             let id = Data(try RandomBytes.bytes(count: 20))
-            // What an earlier attempt has left on the same token goes with this one, whose PIN opens it.
-            let old = left.map { $0.token == configuration.token ? $0.ids : [] } ?? []
-            let row = try keychain.createWrappingKey(pin: pin, id: id) {
-                guard !mayLeaveKeys, configuration.module != .softHSM else { return }
-                try draft.note(KeychainDraft.LeftKeys(token: configuration.token, ids: old + [id]))
-                mayLeaveKeys = true
-                undo.append {
-                    for id in old + [id] { try keychain.destroyWrappingKeys(id) }
-                    mayLeaveKeys = false
-                    if !old.isEmpty { left = nil }
-                }
+            let row = try unnamed.createWrappingKey(pin: pin, id: id) {
+                guard configuration.module != .softHSM else { return }
+                undo.append { try unnamed.destroyWrappingKeys(id) }
             }
-            for id in old { try keychain.destroyWrappingKeys(id) }
-            try write(configuration, to: draft.configuration)
             // Asked before it is there: one that is called login is the default one as soon as it is.
             let becomesDefault = try makesDefault && defaultName() == nil
-            try draft.finish()
+            try draft.publish(as: directory(name))
+            isNamed = true
+            let keychain = try open(self.configuration(name), options: options)
+            try keychain.takeOver(unnamed)
             if becomesDefault {
                 undo.append { try PrivateFile.remove(defaultFile) }
                 try setDefault(name)
             }
-            draft.close()
             return Creation(keychain: keychain, recoveryCode: recovery, wrappingKey: row.keyID, suite: row.suite)
         } catch {
+            // A keychain that keeps its name keeps all its parts.
+            if isNamed, unsafe rename(directory(name).filePath, folder.filePath) != 0 { throw error }
             // The first error is the one to report; what cannot be removed stays behind.
-            guard draft.takeNameBack() else { throw error }
             for step in undo.reversed() { try? step() }
             throw error
+        }
+    }
+
+    /// The label of a new token: the keychain's name, with a number where another token has that label.
+    ///
+    /// A token of that label without a keychain may be what a killed creation left.
+    ///
+    /// - Throws: `KeychainError` where the tokens cannot be read.
+    private func freeLabel(for name: String) throws -> String {
+        // A token without a PIN is replaced when a token with its label is made.
+        let taken = Set(try softHSM.tokens().filter(\.hasUserPIN).map(\.label))
+        var (label, number) = (name, 1)
+        while taken.contains(label) {
+            number += 1
+            var stem = name
+            while "\(stem)-\(number)".utf8.count > SoftHSMDirectory.longestLabel { stem.removeLast() }
+            label = "\(stem)-\(number)"
+        }
+        return label
+    }
+
+    /// Protects the PIN of a new token.
+    ///
+    /// - Returns: The recovery code, for a passphrase.
+    /// - Throws: `KeychainError`.
+    private func protect(
+        _ pin: SecretBytes, as protection: Protection, _ configuration: inout KeychainConfiguration
+    ) throws -> RecoveryCode? {
+        let uuid = configuration.uuid.uuidString.lowercased()
+        switch protection {
+        case .passphrase(let passphrase, let source):
+            let code = try RecoveryCode()
+            configuration.sealedPIN = try PassphraseSeal(pin, under: passphrase, keychain: uuid, purpose: .passphrase)
+            configuration.recoverySeal = try PassphraseSeal(pin, under: code.text, keychain: uuid, purpose: .recovery)
+            configuration.pinSource = source?.description
+            return code
+        case .file:
+            try PrivateFile.write(pin, to: configuration.pinFile)
+            configuration.pinSource = configuration.resolved(pinSource: KeychainConfiguration.ownPINSource)
+            return nil
         }
     }
 }
 
 extension Keychain {
+    /// Is unlocked as `other` is, which is the same keychain under a temporary name.
+    ///
+    /// - Throws: `KeychainError` where the PIN source cannot be read.
+    fileprivate func takeOver(_ other: Keychain) throws {
+        let source = try pinSource().source
+        var state = other.lockState.withLock { $0 }
+        state.pinSource = source.isInteractive ? nil : source
+        lockState.withLock { $0 = state }
+    }
+
     /// Makes the first wrapping key and the metadata key, and leaves the keychain unlocked.
     ///
     /// - Parameters:
+    ///   - pin: The token's PIN.
     ///   - id: The key's `CKA_ID`.
     ///   - willGenerate: Called when the token has been found to take the PIN and to wrap, before the key is made.
+    /// - Returns: The row of the wrapping key.
+    /// - Throws: `KeychainError`, and what the token refuses.
     func createWrappingKey(
         pin: SecretBytes, id: Data, willGenerate: () throws -> Void
     ) throws -> WrappingKeyRow {
@@ -181,7 +188,7 @@ extension Keychain {
                     in: session, token: token.label)
                 return (suite, try suite.wrap(metadataKey, with: key, in: session))
             }
-            // Every password is lost with the key. A token of ours is as new as it.
+            // Every password is lost with the key. A token of ours is as new as the key.
             try token.changeDetector?.makeDurable(since: nil)
             return made
         }
@@ -201,7 +208,9 @@ extension Keychain {
         return row
     }
 
-    /// Destroys the secret keys of an identifier that is this keychain's own making.
+    /// Destroys the secret keys with an identifier that this keychain made.
+    ///
+    /// - Throws: What the token refuses.
     func destroyWrappingKeys(_ id: Data) throws {
         try token.writingObjects {
             try token.withSession(.destroy) { session in

@@ -1,5 +1,4 @@
-import CLinux
-package import Foundation
+import Foundation
 import Glibc
 package import KeyfobPrimitives
 import PKCS11
@@ -8,13 +7,17 @@ import PKCS11
 extension Keychains {
     /// What removing a keychain comes to.
     public enum Removal: Sendable {
-        /// The keychain is whole: its vault, its configuration, and its token if Keyfob made it.
+        /// The keychain is whole: its directory is removed, and its token if Keyfob made it.
         case whole(KeychainConfiguration)
-        /// It was being made or removed when a kill or a failure came: the rest of it.
+        /// A creation or a removal was interrupted: the rest of it is removed.
         case rest
-        /// Its configuration cannot be read, and goes alone: nobody knows which token and which vault were its own.
+        /// Its configuration cannot be read, so that its token is unknown. The keychain leaves the list, and its files
+        /// stay in a hidden directory beside the others.
         case configuration(KeychainError)
     }
+
+    private static let removedSuffix = ".removed"
+    private static let keptSuffix = ".kept"
 
     /// What `delete(_:)` would remove.
     ///
@@ -23,9 +26,9 @@ extension Keychains {
     ///   - withoutToken: Whether it goes also where the token that Keyfob made for it is not there.
     ///   - withoutVault: Whether it goes also where its vault is not there.
     ///   - timeout: How long to wait for another process that makes or repairs a token.
-    /// - Throws: `KeychainError`; `noSuchKeychain`, `notInitialized`, `unsafeFile` where others can write its file,
-    ///   `refused` where its vault is the one of another home directory, nobody can tell whether its token is there, or
-    ///   that is there again after a removal that was stopped, `tokenAbsent`, `vaultUnavailable` where its token is
+    /// - Returns: What would be removed.
+    /// - Throws: `KeychainError`; `noSuchKeychain`, `notInitialized`, `unsafeFile` where others can write its files,
+    ///   `refused` where it is unknown whether its token is there, `tokenAbsent`, `vaultUnavailable` where its token is
     ///   there, or not Keyfob's, and its vault is not, `timedOut` while another process makes or repairs a token, or
     ///   rewrites one without end.
     public func removal(
@@ -39,7 +42,6 @@ extension Keychains {
     ) throws -> Removal {
         do {
             let configuration = try configuration(name)
-            try requireOwnVault(configuration)
             switch try ownToken(of: configuration, until: deadline) {
             case .present where !withoutVault: try requireVault(configuration)
             case .absent where !withoutToken: throw tokenAbsent(configuration)
@@ -51,32 +53,20 @@ extension Keychains {
             switch error.code {
             case .invalidConfiguration, .fileDamaged: return .configuration(error)
             case .noSuchKeychain, .notInitialized:
-                let notes: Set = [
-                    note(name).lastPathComponent, tokenlessNote(name).lastPathComponent,
-                    KeychainDraft(name, in: directories).file.lastPathComponent,
-                ]
-                guard try !notes.isDisjoint(with: fileNames()) else { throw error }
-                try requireTokenGone(name, withoutToken: withoutToken, until: deadline)
+                guard try !unfinishedRemovals(of: name).isEmpty
+                    || KeychainDraft.exists(name, isRunning: false, in: folder)
+                else { throw error }
                 return .rest
             default: throw error
             }
         }
     }
 
-    /// The token, and the `CKA_ID`s, of keys that an attempt to make a keychain may have left on a token of somebody
-    /// else's; `nil` where there are none. They seal nothing, and removing the rest of the keychain does not remove
-    /// them.
+    /// Removes a keychain: its directory, and the token if Keyfob made it.
     ///
-    /// - Throws: `KeychainError` where the note of it cannot be read.
-    package func leftWrappingKeys(of name: String) throws -> (token: String, ids: [Data])? {
-        try KeychainDraft(name, in: directories).leftKeys().map { ($0.token, $0.ids) }
-    }
-
-    /// Removes a keychain: its vault and its configuration, and the token if Keyfob made it.
-    ///
-    /// The configuration is taken away first, so that there is never half a keychain; what a kill or a failure leaves
-    /// after that, the same call removes: the token's PIN only where the token was destroyed, or nobody wants to wait
-    /// for it. Of a keychain whose configuration cannot be read only that file goes.
+    /// The directory loses its name first, so that there is never half a keychain. If a kill or a failure interrupts the
+    /// rest, the next call of `delete(_:)` for this name, or the next creation of a keychain, finishes it. If the
+    /// configuration of a keychain cannot be read, the keychain leaves the list, and token and files stay.
     ///
     /// > Important: Every password of it, and on a token of ours every key, is gone for good.
     ///
@@ -85,78 +75,151 @@ extension Keychains {
     ///   - withoutToken: Whether it goes also where the token that Keyfob made for it is not there. Wherever that
     ///     is, it stays, and its PIN goes.
     ///   - withoutVault: Whether it goes also where its vault is not there, and with it the token that Keyfob made.
-    ///   - timeout: How long to wait for another process that makes or removes one, or makes or repairs a token.
-    /// - Throws: `KeychainError`; `noSuchKeychain`, `notInitialized`, `vaultBusy` and `timedOut` while another process
-    ///   makes or removes one, `refused`, `tokenAbsent` and `vaultUnavailable` as
-    ///   `removal(of:withoutToken:withoutVault:timeout:)`, and what the system refuses.
+    ///   - timeout: How long to wait for another process that makes or repairs a token.
+    /// - Throws: `KeychainError`; `noSuchKeychain`, `notInitialized`, `timedOut`, `refused`, `tokenAbsent` and
+    ///   `vaultUnavailable` as `removal(of:withoutToken:withoutVault:timeout:)`, and what the system refuses.
     public func delete(
         _ name: String, withoutToken: Bool = false, withoutVault: Bool = false, timeout: Duration = .seconds(10)
     ) throws {
         let deadline = Deadline.after(timeout)
-        // Without a lock first: who has no keychain has no directory for one.
-        _ = try removal(of: name, withoutToken: withoutToken, withoutVault: withoutVault, until: deadline)
-        try withLock(until: deadline) {
-            switch try removal(of: name, withoutToken: withoutToken, withoutVault: withoutVault, until: deadline) {
-            case .whole(let configuration):
-                // An earlier one of the same name, which no longer has a configuration.
-                try finishRemoval(name, withoutToken: withoutToken, until: deadline)
-                try UnlockedState(directories: directories).remove(configuration.uuid.uuidString.lowercased())
-                guard unsafe rename(file(name).path, note(name).path) == 0 else {
-                    throw KeychainError.file("remove", file(name).path, errno)
-                }
-                try PrivateFile.synchronizeDirectory(folder)
-                try finishRemoval(name, withoutToken: withoutToken, until: deadline)
-            case .rest:
-                try finishRemoval(name, withoutToken: withoutToken, until: deadline)
-                try KeychainDraft(name, in: directories).clear(besides: all(), until: deadline)
-            case .configuration:
-                try PrivateFile.remove(file(name))
-                try clearDefault(name)
-            }
+        switch try removal(of: name, withoutToken: withoutToken, withoutVault: withoutVault, until: deadline) {
+        case .whole(let configuration):
+            // An earlier keychain of the same name.
+            try finishRemovals(of: name, until: deadline)
+            try UnlockedState(directories: directories).remove(configuration.uuid.uuidString.lowercased())
+            let hidden = HiddenName(name, Self.removedSuffix)
+            try hide(name, as: hidden)
+            try finish(hidden, until: deadline)
+        case .rest:
+            try finishRemovals(of: name, until: deadline)
+            try KeychainDraft.removeRemains(of: name, in: folder)
+        case .configuration:
+            try hide(name, as: HiddenName(name, Self.keptSuffix))
+            try clearDefault(name)
         }
     }
 
-    /// One at a time: two processes that both find a name free must not both make a token.
-    func withLock<Result>(until deadline: Deadline, _ body: () throws -> Result) throws -> Result {
-        let lock = VaultLock(
-            path: directories.configuration.appendingPathComponent(".lock", isDirectory: false).path,
-            name: "the list of keychains")
-        return try lock.withLock(until: deadline, body)
-    }
-
-    /// Removes what kills have left of keychains that were being made or removed. Call it with the lock held.
+    /// Takes the directory of a keychain out of the list, so that the keychain is gone for all programs.
     ///
-    /// - Throws: `KeychainError` for what is left of `name`; what is left of others is theirs to report.
-    func clearRemains(for name: String, until deadline: Deadline) throws {
-        try finishRemoval(name, until: deadline)
-        try KeychainDraft(name, in: directories).clear(besides: all(), until: deadline, keepingKeys: true)
-        let known = try listing()
-        for file in try fileNames() where file.hasPrefix(".") {
-            // A note that was being written: only who holds the lock writes one.
-            if file.hasSuffix(OpenFile.unfinishedSuffix), file.contains(KeychainDraft.suffix + ".") {
-                try PrivateFile.remove(folder.appendingPathComponent(file, isDirectory: false))
-            }
-            for suffix in [KeychainDraft.suffix, Self.noteSuffix, Self.tokenlessSuffix] where file.hasSuffix(suffix) {
-                let other = String(file.dropFirst().dropLast(suffix.count))
-                // A damaged configuration does not say which token is its own.
-                guard other != name, !known.damaged.map(\.name).contains(other) else { continue }
-                do {
-                    if suffix == KeychainDraft.suffix {
-                        try KeychainDraft(other, in: directories).clear(
-                            besides: known.keychains, until: deadline, keepingKeys: true)
-                    } else {
-                        try finishRemoval(other, until: deadline)
-                    }
-                } catch { continue }
-            }
+    /// - Throws: `KeychainError`; `noSuchKeychain` where another process was faster.
+    private func hide(_ name: String, as hidden: HiddenName) throws {
+        let place = directory(name).filePath
+        guard unsafe rename(place, hidden.url(in: folder).filePath) == 0 else {
+            guard errno == ENOENT else { throw KeychainError.file("remove", place, errno) }
+            // Throws that there is none.
+            _ = try configuration(name)
+            return
         }
+        try PrivateFile.synchronizeDirectory(folder)
+    }
+
+    // MARK: Removals that were interrupted
+
+    /// The directories of a keychain of that name whose removal was not finished.
+    ///
+    /// - Parameter name: The keychain; `nil` for all.
+    /// - Throws: `KeychainError` where the directory of keychains cannot be read.
+    func unfinishedRemovals(of name: String? = nil) throws(KeychainError) -> [HiddenName] {
+        try HiddenName.all(Self.removedSuffix, in: folder).filter { name == nil || $0.name == name }
+    }
+
+    /// The names of keychains whose removal was interrupted.
+    ///
+    /// - Throws: `KeychainError` where the directory of keychains cannot be read.
+    package func namesOfUnfinishedRemovals() throws -> [String] {
+        Set(try unfinishedRemovals().map(\.name)).sorted()
+    }
+
+    private func finishRemovals(of name: String, until deadline: Deadline) throws {
+        for hidden in try unfinishedRemovals(of: name) { try finish(hidden, until: deadline) }
+    }
+
+    /// Removes what kills have left of keychains that were being made or removed.
+    ///
+    /// - Throws: `KeychainError` for what is left of `name`. Errors about other keychains are reported when one of
+    ///   their names is used.
+    func clearRemains(for name: String, until deadline: Deadline) throws {
+        try finishRemovals(of: name, until: deadline)
+        try KeychainDraft.removeRemains(of: name, in: folder)
+        try? KeychainDraft.removeRemains(in: folder)
+        for hidden in try unfinishedRemovals() { try? finish(hidden, until: deadline) }
+    }
+
+    /// Finishes the removal of a keychain whose directory is hidden: its token, its state elsewhere, and the directory.
+    ///
+    /// Two processes may do so at once.
+    ///
+    /// - Throws: `KeychainError`.
+    private func finish(_ hidden: HiddenName, until deadline: Deadline) throws {
+        let (name, place) = (hidden.name, hidden.url(in: folder))
+        do {
+            let file = place.appendingPathComponent(KeychainConfiguration.fileName, isDirectory: false)
+            // A configuration that cannot be read any more names no token.
+            if let bytes = try PrivateFile.read(file, limit: 1 << 20),
+                let configuration = KeychainConfiguration(json: bytes.copyBytes(), in: place)
+            {
+                try destroyToken(of: configuration, until: deadline)
+                try UnlockedState(directories: directories).remove(configuration.uuid.uuidString.lowercased())
+                try PendingHooks(keychain: configuration.uuid, directories).removeAll()
+                try PendingOrders(keychain: configuration.uuid, directories).removeAll()
+                try OrderLocks(keychain: configuration.uuid, directories).removeAll()
+            }
+            try KeychainDirectory.remove(place)
+            try clearDefault(name)
+        } catch let error as KeychainError {
+            throw KeychainError(
+                error.code, "keychain \"\(name)\" is removed only in part: \(error.message)",
+                hint: "Remove the rest: keyfob keychain rm \(name)", details: error.details, cause: error)
+        }
+    }
+
+    /// Destroys the token that Keyfob made for a keychain. Does nothing where it is gone, or another keychain names it.
+    ///
+    /// - Throws: `KeychainError`.
+    private func destroyToken(of configuration: KeychainConfiguration, until deadline: Deadline) throws {
+        guard let uri = Self.ownTokenURI(of: configuration), try !serialsInUse().contains(uri.serial),
+            FileManager.default.fileExists(atPath: softHSM.root.filePath)
+        else { return }
+        do throws(KeychainError) { try softHSM.destroyToken(uri, deadline: deadline) } catch {
+            guard error.code == .tokenAbsent else { throw error }
+        }
+    }
+
+    // MARK: Tokens that Keyfob made
+
+    /// The URI of the token that Keyfob made for a keychain; `nil` where it made none.
+    static func ownTokenURI(of configuration: KeychainConfiguration) -> PKCS11URI? {
+        // A URI that cannot be read names no token.
+        guard configuration.module == .softHSM, let uri = try? PKCS11URI(configuration.token), uri.serial != nil,
+            uri.token != nil
+        else { return nil }
+        return uri
+    }
+
+    /// The serial numbers of Keyfob's own tokens that keychains name.
+    private func serialsInUse() throws -> Set<String?> { Set(try all().compactMap { Self.ownTokenURI(of: $0)?.serial }) }
+
+    /// Keyfob's own tokens that no keychain names, such as the token of a creation that was killed.
+    ///
+    /// Keyfob never removes them by itself. The result is empty while it is unknown which tokens are in use: while another
+    /// process makes a keychain, and where a configuration is damaged.
+    ///
+    /// - Returns: The tokens.
+    /// - Throws: `KeychainError` where keychains or tokens cannot be read.
+    package func unnamedTokens() throws -> [SoftHSMToken] {
+        // Before the lists are read: a creation that is running now may finish in between.
+        guard try !KeychainDraft.exists(isRunning: true, in: folder), try unfinishedRemovals().isEmpty else { return [] }
+        let tokens = try softHSM.tokens()
+        guard try listing().damaged.isEmpty else { return [] }
+        let used = try serialsInUse()
+        return tokens.filter { !used.contains($0.serial) }
     }
 
     /// How the token that Keyfob made for a keychain was found.
     package enum OwnToken: Sendable, Equatable {
         /// It is there, or Keyfob made none.
         case present
-        /// It is not there: destroyed by somebody, or out of sight.
+        /// It is not there: it was destroyed, or what it is on is not mounted.
         case absent
         /// It is none of those that can be read, and may be one of these directories, which cannot.
         case unclear([String])
@@ -166,12 +229,15 @@ extension Keychains {
     ///
     /// Blocks for up to a second where a token's file is just being rewritten.
     ///
-    /// - Parameter deadline: Until when another process that makes or repairs a token is waited for.
+    /// - Parameters:
+    ///   - configuration: The keychain.
+    ///   - deadline: Until when another process that makes or repairs a token is waited for.
+    /// - Returns: How it was found.
     /// - Throws: As `SoftHSMDirectory.heal`; `timedOut` also where another process rewrites a token without end.
     package func ownToken(of configuration: KeychainConfiguration, until deadline: Deadline) throws -> OwnToken {
-        guard configuration.module == .softHSM, let uri = try? PKCS11URI(configuration.token),
-            let serial = uri.serial, let label = uri.token
-        else { return .present }
+        guard let uri = Self.ownTokenURI(of: configuration), let serial = uri.serial, let label = uri.token else {
+            return .present
+        }
         switch try softHSM.awaitToken(serial: serial, label: label) {
         case .whole: return .present
         case .absent: return .absent
@@ -196,100 +262,14 @@ extension Keychains {
             details: ["keychain": configuration.name, "path": tokens])
     }
 
-    func tokenUnclear(_ configuration: KeychainConfiguration, _ directories: [String]) -> KeychainError {
+    private func tokenUnclear(_ configuration: KeychainConfiguration, _ directories: [String]) -> KeychainError {
         let (name, places) = (configuration.name, directories.joined(separator: ", "))
         return KeychainError(
             .refused,
-            "nobody can tell whether the token of keychain \"\(name)\" is there: \(places) cannot be read; nothing was "
+            "it is unknown whether the token of keychain \"\(name)\" is there: \(places) cannot be read; nothing was "
                 + "removed.",
             hint: "Restore token.object in it from a backup. Where the token is gone for good, remove the rest: "
                 + "keyfob keychain rm \(name) --without-token",
             details: ["keychain": name, "path": directories.first ?? ""])
-    }
-
-    /// Removes what belongs to the configuration in the note, and then the note.
-    ///
-    /// - Parameter withoutToken: As for `delete(_:withoutToken:withoutVault:timeout:)`.
-    /// - Throws: `KeychainError`; as `requireTokenGone(_:withoutToken:until:)`.
-    private func finishRemoval(_ name: String, withoutToken: Bool = false, until deadline: Deadline) throws {
-        try requireTokenGone(name, withoutToken: withoutToken, until: deadline)
-        for (place, isTokenGone) in [(tokenlessNote(name), true), (note(name), false)] {
-            guard let bytes = try PrivateFile.read(place, limit: 1 << 20) else { continue }
-            do {
-                // It was a configuration that could be read; what it is now says nothing about anything.
-                let configuration = KeychainConfiguration(json: bytes.copyBytes())?.moved(to: directories)
-                if let configuration, !isBack(configuration, as: name) {
-                    try UnlockedState(directories: directories).remove(configuration.uuid.uuidString.lowercased())
-                    if !isTokenGone {
-                        try destroyToken(of: configuration, name, isDispensable: withoutToken, until: deadline)
-                    } else if configuration.module == .softHSM, let uri = try? PKCS11URI(configuration.token) {
-                        // One that names no token has left nothing of it.
-                        try softHSM.removeRest(of: uri, deadline: deadline)
-                    }
-                    try removeFiles(of: configuration)
-                }
-                // The second has become the first, unless it had no token to lose.
-                try PrivateFile.remove(place)
-                try PrivateFile.remove(tokenlessNote(name))
-            } catch let error as KeychainError {
-                throw KeychainError(
-                    error.code, "keychain \"\(name)\" is removed only in part: \(error.message)",
-                    hint: error.code == .tokenAbsent ? error.hint : "Remove the rest: keyfob keychain rm \(name)",
-                    details: error.details, cause: error)
-            }
-        }
-    }
-
-    /// Destroys the token that Keyfob made for a keychain, and notes that it is gone.
-    ///
-    /// - Parameter isDispensable: Whether the rest goes also where the token is not there.
-    /// - Throws: `KeychainError`; `tokenAbsent` where nobody has destroyed it and it is not there: once it is in sight
-    ///   again, what is left of the keychain is all that opens it.
-    private func destroyToken(
-        of configuration: KeychainConfiguration, _ name: String, isDispensable: Bool, until deadline: Deadline
-    ) throws {
-        func noteGone() throws(KeychainError) {
-            guard unsafe rename(note(name).path, tokenlessNote(name).path) == 0 else {
-                throw .file("remove", note(name).path, errno)
-            }
-            try PrivateFile.synchronizeDirectory(folder)
-        }
-        // A token that nobody can name is nobody's to remove.
-        guard configuration.module == .softHSM, let uri = try? PKCS11URI(configuration.token) else { return }
-        // What was only copied here, as from another home, opens nothing; nor is there anything to be kept for it.
-        let isDispensable = isDispensable || !isOwnVault(configuration)
-        let isThere = FileManager.default.fileExists(atPath: softHSM.root.filePath)
-        if isThere {
-            do throws(KeychainError) {
-                return try softHSM.destroyToken(
-                    uri, deadline: deadline, keepingCopies: !isDispensable, didLeave: noteGone)
-            } catch {
-                guard error.code == .tokenAbsent else { throw error }
-            }
-        }
-        guard isDispensable else {
-            let tokens = softHSM.tokensDirectory.filePath
-            throw KeychainError(
-                .tokenAbsent, "its token is not to be seen in \(tokens), and its PIN is kept for it.",
-                hint: "Mount what it lies on, and try again. Where it is gone for good, remove the rest: "
-                    + "keyfob keychain rm \(name) --without-token",
-                details: ["keychain": name, "path": tokens])
-        }
-        try noteGone()
-    }
-
-    /// Removes what else Keyfob has of a keychain: PIN, vault, and what waits for renewals.
-    private func removeFiles(of configuration: KeychainConfiguration) throws {
-        // Whatever file its PIN source names besides is somebody's own, also where it lies beside ours.
-        if configuration.module == .softHSM {
-            try PrivateFile.remove(KeychainConfiguration.pinFile(of: configuration.uuid, in: directories))
-        }
-        try PendingHooks(keychain: configuration.uuid, directories).removeAll()
-        try PendingOrders(keychain: configuration.uuid, directories).removeAll()
-        try OrderLocks(keychain: configuration.uuid, directories).removeAll()
-        if try !fileNames().contains(configuration.name + ".json") { try clearDefault(configuration.name) }
-        // Not even what the note of a removal says: notes are copied as configurations are.
-        guard isOwnVault(configuration) else { return }
-        try SQLiteStore.remove(path: configuration.vault)
     }
 }

@@ -4,7 +4,7 @@ import PKCS11
 
 /// The keychains of a user: which there are, and which is the default.
 ///
-/// One file for each below `Directories.configuration`; every change is an atomic rename.
+/// Each keychain is one directory below `Directories.data`, which gets its name when it is complete.
 public struct Keychains: Sendable {
     /// Where they are.
     public let directories: Directories
@@ -14,12 +14,18 @@ public struct Keychains: Sendable {
         self.directories = directories
     }
 
-    var folder: URL { directories.configuration.appendingPathComponent("keychains", isDirectory: true) }
+    /// The directory of all keychains.
+    var folder: URL { directories.keychains }
     var defaultFile: URL {
         directories.configuration.appendingPathComponent("default-keychain", isDirectory: false)
     }
 
-    func file(_ name: String) -> URL { folder.appendingPathComponent(name + ".json", isDirectory: false) }
+    /// The directory of a keychain.
+    func directory(_ name: String) -> URL { folder.appendingPathComponent(name, isDirectory: true) }
+
+    private func file(_ name: String) -> URL {
+        directory(name).appendingPathComponent(KeychainConfiguration.fileName, isDirectory: false)
+    }
 
     /// The directory of Keyfob's own SoftHSM tokens.
     public var softHSM: SoftHSMDirectory { SoftHSMDirectory(directories: directories) }
@@ -46,10 +52,9 @@ public struct Keychains: Sendable {
     public func listing() throws -> Listing {
         var keychains: [KeychainConfiguration] = []
         var damaged: [(name: String, error: KeychainError)] = []
-        for name in try fileNames() where name.hasSuffix(".json") && !name.hasPrefix(".") {
-            let name = String(name.dropLast(5))
+        for name in try names() {
             do { keychains.append(try configuration(name)) } catch let error as KeychainError {
-                // Removed since the directory was read, or a file that is nobody's keychain.
+                // Removed since the directory was read, or a directory that cannot be a keychain.
                 guard ![.noSuchKeychain, .notInitialized, .invalidArgument].contains(error.code) else { continue }
                 damaged.append((name, error))
             }
@@ -57,12 +62,15 @@ public struct Keychains: Sendable {
         return Listing(keychains: keychains, damaged: damaged)
     }
 
-    /// What lies in the directory of configurations, sorted.
+    /// The names of the directories that can be keychains, sorted.
     ///
-    /// - Throws: `KeychainError`; `refused` or `fileUnavailable` where the directory cannot be read.
-    func fileNames() throws(KeychainError) -> [String] {
-        try OpenDirectory.names(in: folder).filter { $0 != "." && $0 != ".." }.sorted()
+    /// - Throws: `KeychainError`; `refused` or `fileUnavailable` where the directory of keychains cannot be read.
+    private func names() throws(KeychainError) -> [String] {
+        try OpenDirectory.names(in: folder).filter { !$0.hasPrefix(".") }.sorted()
     }
+
+    /// Whether the name of a keychain is taken, also by a damaged one.
+    func exists(_ name: String) -> Bool { FileManager.default.fileExists(atPath: directory(name).filePath) }
 
     /// The name of the default keychain, which is used where none is named: the one that was chosen, else `login`
     /// where there is one. What `KEYFOB_KEYCHAIN` says is the caller's business.
@@ -71,7 +79,7 @@ public struct Keychains: Sendable {
     ///   `fileUnavailable`.
     public func defaultName() throws -> String? {
         if let name = try chosenName() { return name }
-        return FileManager.default.fileExists(atPath: file(Self.usualName).filePath) ? Self.usualName : nil
+        return exists(Self.usualName) ? Self.usualName : nil
     }
 
     /// The name of the default keychain unless the user chooses another, and of the one that `init` makes without a name.
@@ -105,18 +113,20 @@ public struct Keychains: Sendable {
                 hint: "Choose one again: keyfob keychain default NAME     Which there are: keyfob keychain ls",
                 cause: error)
         }
-        // The file names a library to load, and a command that prints the PIN.
-        try PrivateFile.requireOwnDirectory(directories.configuration)
-        try PrivateFile.requireOwnDirectory(folder)
+        // The configuration names a library to load, and a command that prints the PIN.
+        for url in [directories.data, folder, directory(wanted)] { try PrivateFile.requireOwnDirectory(url) }
         guard let bytes = try PrivateFile.read(file(wanted), limit: 1 << 20) else {
-            throw try missing(wanted, isNamed: name != nil)
+            guard exists(wanted) else { throw try missing(wanted, isNamed: name != nil) }
+            throw unreadable(wanted)
         }
-        guard let configuration = KeychainConfiguration(json: bytes.copyBytes()) else { throw unreadable(wanted) }
+        guard let configuration = KeychainConfiguration(json: bytes.copyBytes(), in: directory(wanted)) else {
+            throw unreadable(wanted)
+        }
         guard configuration.schema == KeychainConfiguration.schema, configuration.name == wanted else {
             throw unreadable(
                 wanted, cause: KeychainError(.invalidConfiguration, "the form \(configuration.schema) is not known."))
         }
-        return configuration.moved(to: directories)
+        return configuration
     }
 
     private func unreadable(_ name: String, cause: (any Error)? = nil) -> KeychainError {
@@ -127,14 +137,12 @@ public struct Keychains: Sendable {
     }
 
     private func missing(_ name: String, isNamed: Bool) throws -> KeychainError {
-        // By the names of the files: whoever lists keychains asks for each, and must not be asked back.
-        let files = try fileNames()
-        let others = files.filter { $0.hasSuffix(".json") && !$0.hasPrefix(".") }.map { String($0.dropLast(5)) }
-        if let remedy = remedyOfStoppedRemoval(of: name, among: files) {
+        let others = try names()
+        if try !unfinishedRemovals(of: name).isEmpty {
             return KeychainError(
                 others.isEmpty ? .notInitialized : .noSuchKeychain,
-                "there is no keychain \"\(name)\": its removal has not come to its end.", hint: remedy,
-                details: ["keychain": name])
+                "there is no keychain \"\(name)\": its removal has not finished.",
+                hint: "Remove the rest: keyfob keychain rm \(ShellWord.operand(name))", details: ["keychain": name])
         }
         if others.isEmpty {
             return KeychainError(
@@ -295,21 +303,24 @@ public struct Keychains: Sendable {
         }
     }
 
-    /// - Parameter draft: The place of one that is to get its name later; see `KeychainDraft`.
-    func write(_ configuration: KeychainConfiguration, to draft: URL? = nil) throws {
+    /// Writes the configuration into the keychain's directory.
+    ///
+    /// - Throws: As `PrivateFile.write(_:to:)`.
+    func write(_ configuration: KeychainConfiguration) throws {
         let encoder = JSONEncoder()
         encoder.dateEncodingStrategy = .iso8601
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        var configuration = configuration
+        var written = configuration.written
         // A year has four digits in the file: a clock that is wrong can say anything.
         let years = Date(timeIntervalSince1970: -62_135_596_800)...Date(timeIntervalSince1970: 253_402_300_799)
-        configuration.created = min(max(configuration.created, years.lowerBound), years.upperBound)
-        try PrivateFile.createDirectory(folder)
-        try PrivateFile.write(SecretBytes(encoder.encode(configuration)), to: draft ?? file(configuration.name))
+        written.created = min(max(written.created, years.lowerBound), years.upperBound)
+        try PrivateFile.write(SecretBytes(encoder.encode(written)), to: configuration.configurationFile)
     }
 
-    /// Takes the place of the default one away from a keychain that is no more.
+    /// Makes a keychain that was removed the default one no longer.
+    ///
+    /// - Throws: `KeychainError` where the file that names the default keychain cannot be read or removed.
     func clearDefault(_ name: String) throws {
-        if try chosenName() == name { try PrivateFile.remove(defaultFile) }
+        if !exists(name), try chosenName() == name { try PrivateFile.remove(defaultFile) }
     }
 }

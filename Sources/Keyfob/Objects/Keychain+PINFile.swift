@@ -40,7 +40,7 @@ extension Keychain {
     /// there are none.
     private func behindPIN(in path: String) -> (count: Int, isNewline: Bool)? {
         // Our own has none, and lists ask for each key.
-        guard path != KeychainConfiguration.pinFile(of: configuration.uuid, in: directories).filePath,
+        guard path != configuration.pinFile.filePath,
             let file = OpenFile(path: path, flags: O_RDONLY | O_NOCTTY | O_NONBLOCK)
         else { return nil }
         // What cannot be read is an error where the PIN is needed. What is no file on a disk could be read only once.

@@ -14,13 +14,15 @@ struct VaultLock: Sendable {
     let name: String
     /// What messages say of it between its name and its holder.
     var state = "is in use by"
+    /// What it means to the keychain that the lock cannot be opened.
+    var explain: @Sendable (KeychainError) -> KeychainError = { $0 }
 
     /// Runs `body` while this process alone may change the token.
     ///
     /// - Throws: `KeychainError` with code `vaultBusy` when `deadline` passes first.
     func withLock<Result>(until deadline: Deadline, _ body: () throws -> Result) throws -> Result {
         let descriptor = unsafe keyfob_open(path, O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw unopened(errno) }
+        guard descriptor >= 0 else { throw explain(unopened(errno)) }
         // Unlocked by name: a child that was forked meanwhile has the descriptor, too, and would keep the lock.
         defer {
             flock(descriptor, LOCK_UN)

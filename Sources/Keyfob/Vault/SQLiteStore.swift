@@ -16,6 +16,7 @@ final class SQLiteStore: ItemStore {
     let identity: Data
     private let connection: VaultConnection
     private let path: String
+    private let fileNumber: UInt64?
     /// What messages call the vault.
     private let title: String
     /// What an error means to the keychain.
@@ -65,6 +66,7 @@ final class SQLiteStore: ItemStore {
             }
             connection = VaultConnection(database, keepsQueue: use == .oneShot)
             identity = try connection.use { try Self.identify($0, path: path) }
+            fileNumber = Self.fileNumber(path)
         } catch { throw Self.translate(error, path: path, title: title, explain) }
     }
 
@@ -218,12 +220,19 @@ final class SQLiteStore: ItemStore {
         } catch { throw Self.translate(error, path: path, title: title, explain) }
     }
 
-    /// Refuses a keychain that was removed: SQLite would go on writing into a file that nobody finds any more.
+    /// Refuses a keychain that was removed, also where another one has its path now: SQLite would go on writing into a
+    /// file that has no name any more.
     private func requireKeychain() throws {
-        guard unsafe access(path, F_OK) != 0 else { return }
+        guard Self.fileNumber(path) != fileNumber else { return }
         let error = explain(Self.missing(path))
         // One that is out of sight is SQLite's to tell of.
         guard error.code != .noSuchKeychain else { throw error }
+    }
+
+    /// The number of the file at `path`; `nil` where there is none.
+    private static func fileNumber(_ path: String) -> UInt64? {
+        var status = stat()
+        return unsafe stat(path, &status) == 0 ? UInt64(status.st_ino) : nil
     }
 
     /// Remembers how far the record of the rows has come.

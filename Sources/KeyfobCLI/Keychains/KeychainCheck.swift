@@ -14,7 +14,8 @@ struct KeychainCheck: ParsableCommand {
             """
             Reads every item, and no secret; with --secrets also opens each, which takes a token operation, and shows \
             none. Also looks whether the token has the keys and certificates that the vault knows, and whether all that \
-            is on it can be read. Exits with 9 when something is found.
+            is on it can be read. Exits with 9 when something is found. Also reports tokens of keyfob's own that no \
+            keychain uses, and removals of keychains that were interrupted.
 
             With --accept the items are taken as they are: for a vault of which there is no backup. Old copies of items \
             then pass for new ones; what is damaged itself stays so. Keys and certificates that another program has \
@@ -161,6 +162,7 @@ struct KeychainCheck: ParsableCommand {
         if findings.contains(where: { $0.code == .objectUnlisted }) {
             lines.append("    Destroy what interrupted commands have left: \(command) --repair")
         }
+        if !output.isQuiet, !output.format.isMachineReadable { lines += try UnusedTokens.lines() }
         let document = Document([
             "keychain": .string(keychain.name), "ok": .boolean(findings.isEmpty),
             "findings": .array(findings.map(\.value)), "removed": .array(removed.map(\.value)),

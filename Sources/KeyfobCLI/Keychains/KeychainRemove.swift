@@ -12,9 +12,8 @@ struct KeychainRemove: ParsableCommand {
             "keyfob keychain rm site --dry-run",
             "keyfob keychain rm ci --yes"),
         discussion:
-            "What a removal that was stopped has left, the same command removes, unless the token that was destroyed "
-            + "has been put back since. Of a keychain whose configuration is damaged only that file goes, for nobody "
-            + "knows which token and vault were its own.",
+            "The same command finishes a removal that was interrupted. If the configuration of a keychain is damaged, "
+            + "it is unknown which token is its own: the keychain leaves the list, and its files and token stay.",
         aliases: ["remove", "delete"])
 
     @Argument(help: "The keychain.", completion: NameCompletion.keychains)
@@ -71,18 +70,10 @@ struct KeychainRemove: ParsableCommand {
             if isVaultGone { stays += " Its vault was not found and is not removed." }
         case .rest:
             what = "as far as an earlier removal or creation has left it"
-            if let (_, ids) = try keychains.leftWrappingKeys(of: name) {
-                let commands = ids.map { id in
-                    "pkcs11-tool --login --delete-object --type secrkey --id "
-                        + id.hexadecimal
-                }
-                stays = " A key that was to seal it may still be on its token. Remove it there: "
-                    + commands.joined(separator: "; ")
-            }
         case .configuration:
             what = "from the list; its configuration cannot be read, so that token, PIN and vault stay"
-            let data = HomePath.shown(keychains.directories.data.path)
-            stays = " Its token, PIN and vault stay, which nobody can tell from others now: below \(data)."
+            let place = HomePath.shown(keychains.directories.data.appendingPathComponent("keychains").path)
+            stays = " Its token, PIN and vault stay: \(place)/.\(name).*.kept"
         }
         if global.dryRun {
             return try report(output, "Would remove keychain \"\(name)\" \(what).", isChanged: false)

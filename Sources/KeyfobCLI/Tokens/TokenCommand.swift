@@ -58,6 +58,10 @@ struct TokenListCommand: ParsableCommand {
             ])
         }
         try output.emit(document, table: table)
+        guard !output.isQuiet, !output.format.isMachineReadable else { return }
+        for line in try UnusedTokens.lines(serials: entries.filter(\.isOurs).map(\.serial)) {
+            StandardError.write("keyfob: \(line)\n")
+        }
     }
 
     /// The tokens that the options select; without options, all tokens.

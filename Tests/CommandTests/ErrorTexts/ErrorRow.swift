@@ -133,7 +133,7 @@ extension ErrorRow {
             testDescription: "wrapping key gone",
             before: """
                 SOFTHSM2_CONF=home/.local/share/keyfob/softhsm2.conf pkcs11-tool --module /usr/lib/softhsm/libsofthsm2.so \
-                    --login --pin "$(cat home/.local/share/keyfob/pins/*.pin)" --delete-object --type secrkey \
+                    --login --pin "$(cat home/.local/share/keyfob/keychains/*/pin)" --delete-object --type secrkey \
                     --label keyfob-wrap-1 >/dev/null 2>&1
                 keyfob lock -q
                 """,
@@ -160,7 +160,7 @@ extension ErrorRow {
             before: """
                 setsid python3 -c 'import sqlite3, sys, time
                 c = sqlite3.connect(sys.argv[1], isolation_level=None); c.execute("begin exclusive"); print(flush=True)
-                time.sleep(600)' home/.local/share/keyfob/vaults/*.sqlite > locked 2>&1 &
+                time.sleep(600)' home/.local/share/keyfob/keychains/*/vault.sqlite > locked 2>&1 &
                 echo $! > job
                 while [ ! -s locked ]; do sleep 0.1; done
                 """,
@@ -169,7 +169,7 @@ extension ErrorRow {
         ErrorRow(
             testDescription: "token being changed by another command",
             before: """
-                lock=$(echo home/.local/share/keyfob/vaults/*.sqlite).lock
+                lock=home/.local/share/keyfob/keychains/login/lock
                 printf 'keyfob rotate-key (pid 1)' > "$lock"
                 setsid flock "$lock" sleep 600 > /dev/null 2>&1 &
                 echo $! > job
@@ -359,5 +359,5 @@ private let damagedItem = """
     python3 -c 'import sqlite3, sys
     c = sqlite3.connect(sys.argv[1])
     c.execute("update item set attributes_ciphertext = ? where id = 2", (b"x",)); c.commit()' \
-        home/.local/share/keyfob/vaults/*.sqlite
+        home/.local/share/keyfob/keychains/*/vault.sqlite
     """

@@ -62,7 +62,7 @@ import Testing
         #expect(try there(["keychain", "check"]).status == 0)
         #expect(try there(["keychain", "show"]).output.contains(new + "/.local/share"))
         #expect(try there(["keychain", "rm", "login", "-y"]).status == 0)
-        for name in ["vaults", "tokens", "pins"] {
+        for name in ["keychains", "tokens"] {
             let path = new + "/.local/share/keyfob/" + name
             guard FileManager.default.fileExists(atPath: path) else { continue }
             #expect(try FileManager.default.contentsOfDirectory(atPath: path).isEmpty, "\(name)")
@@ -97,36 +97,6 @@ import Testing
     private func vault(_ name: String, _ household: Household) throws -> String {
         let shown = try household.document(["keychain", "show", name])
         return try #require(shown["vault"] as? String, "\(shown)")
-    }
-
-    @Test func `a keychain that was made with another XDG_DATA_HOME is told where it lies`() throws {
-        let household = try Household.unattended()
-        try household.set("a", "value")
-        try #require(household.keyfob(["lock"]).status == 0)
-        let (usual, other) = (household.directory.file("home/.local/share"), household.directory.file("other"))
-        let moved = ["XDG_DATA_HOME": other]
-        let absent = try household.failure(["get", "a"], environment: moved)
-        #expect(absent.code == "db.unavailable" && absent.status == 1, "\(absent)")
-        #expect(absent.hint.contains("XDG_DATA_HOME=\(usual) "), "\(absent.hint)")
-        let kept = try household.failure(["keychain", "rm", "login", "--yes"], environment: moved)
-        let command = "XDG_DATA_HOME=\(usual) keyfob keychain rm login"
-        #expect(kept.code == "refused" && kept.hint.contains(command), "\(kept)")
-        #expect(try household.keyfob(["get", "a"], environment: ["XDG_DATA_HOME": usual]).output == "value\n")
-    }
-
-    @Test func `a vault that is where it would be without XDG_DATA_HOME is told so`() throws {
-        let household = try Household()
-        let (usual, other) = (household.directory.file("home/.local/share"), household.directory.file("other"))
-        let made = try household.keyfob(["init", "--unattended"], environment: ["XDG_DATA_HOME": other])
-        try #require(made.status == 0, "\(made.error)")
-        try FileManager.default.createDirectory(
-            atPath: household.directory.file("home/.local"), withIntermediateDirectories: true,
-            attributes: [.posixPermissions: 0o700])
-        try FileManager.default.moveItem(atPath: other, toPath: usual)
-        let third = household.directory.file("third")
-        let failure = try household.failure(["ls"], environment: ["XDG_DATA_HOME": third])
-        #expect(failure.code == "db.unavailable" && failure.hint.contains("XDG_DATA_HOME=\(usual) "), "\(failure)")
-        #expect(try household.keyfob(["ls"]).status == 0)
     }
 
     @Test(arguments: [["tokens"], ["tokens", "token-copies"]])
@@ -467,7 +437,7 @@ import Testing
     @Test func `a configuration that cannot be read is told, and others can still be used`() throws {
         let household = try Household.unattended()
         #expect(try household.keyfob(["keychain", "create", "site", "--unattended"]).status == 0)
-        let file = household.directory.url("home/.config/keyfob/keychains/site.json")
+        let file = URL(fileURLWithPath: household.keychain("site") + "/keychain.json")
         try Data("{".utf8).write(to: file)
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
         #expect(try household.failure(["get", "a", "-k", "site"]).code == "configuration.invalid")

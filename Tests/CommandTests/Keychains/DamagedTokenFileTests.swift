@@ -72,9 +72,7 @@ import Testing
 
     @Test func `a PIN that another program has set is not set back`() throws {
         let (household, file) = try Self.household()
-        let pins = household.data + "/pins"
-        let name = try #require(try FileManager.default.contentsOfDirectory(atPath: pins).first)
-        let old = try #require(FileManager.default.contents(atPath: "\(pins)/\(name)"))
+        let old = try #require(FileManager.default.contents(atPath: household.keychain() + "/pin"))
         let changed = try Tool(
             "/usr/bin/env",
             [

@@ -76,7 +76,7 @@ struct FullDiskTests {
             keyfob token show --objects 2>&1 | grep -E "${kept:+no }objects|debris" || true
             ls "$HOME"
             # A vault that was not made leaves no journal either.
-            find "$HOME/.local/share/keyfob/vaults" -type f 2>/dev/null | sed 's/-journal$//; s/[.]lock$//' | sort -u
+            find "$HOME/.local/share/keyfob/keychains" -type f ! -name lock 2>/dev/null | sed 's/-journal$//' | sort -u
         }
         # The disk, but for so many pages of 4096 bytes.
         fill() {

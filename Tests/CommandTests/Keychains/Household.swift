@@ -42,15 +42,23 @@ final class Household: Sendable {
         ["HOME": directory.file("home"), "XDG_RUNTIME_DIR": directory.file("run"), "LC_ALL": "C.UTF-8"]
     }
 
-    /// Where vaults and tokens are.
+    /// Where keychains and tokens are.
     var data: String { directory.file("home/.local/share/keyfob") }
 
     /// The only vault.
     func vault() throws -> String {
-        let names = try FileManager.default.contentsOfDirectory(atPath: data + "/vaults").filter {
-            $0.hasSuffix(".sqlite")
-        }
-        return data + "/vaults/" + (try #require(names.first))
+        try keychain(#require(keychains().first)) + "/vault.sqlite"
+    }
+
+    /// The directory of a keychain.
+    func keychain(_ name: String = "login") -> String { data + "/keychains/" + name }
+
+    /// The names of all keychains, sorted.
+    func keychains() throws -> [String] { try directories().filter { !$0.hasPrefix(".") } }
+
+    /// The names of all directories beside the keychains, sorted.
+    func directories() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: data + "/keychains").sorted()
     }
 
     /// Runs the command with nobody to ask.

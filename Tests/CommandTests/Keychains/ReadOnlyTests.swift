@@ -52,11 +52,8 @@ struct ReadOnlyTests {
         #expect(result.status == 12 && result.error.hasPrefix("keyfob: cannot write \(tokens)/"), "\(result.error)")
     }
 
-    @Test(arguments: [
-        (".config/keyfob", "the list of keychains is read-only; nothing was changed."),
-        (".local/share/keyfob/vaults", "cannot create "),
-    ])
-    func `a directory of ours that takes no writes is named`(directory: String, message: String) throws {
+    @Test func `a directory of ours that takes no writes is named`() throws {
+        let (directory, message) = (".local/share/keyfob/keychains", "cannot create ")
         let household = try Household.unattended()
         let script = """
             mount --bind "$1" "$1"

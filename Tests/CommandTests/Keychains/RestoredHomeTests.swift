@@ -26,13 +26,12 @@ import Testing
         #expect(try household.keyfob(["keychain", "check"]).status == 0)
     }
 
-    @Test(arguments: ["keyfob/vaults", "keyfob"])
-    func `a copy without its vault does not work on the vault of the original`(missing: String) throws {
+    @Test func `a copy without its vault does not work on the vault of the original`() throws {
         let household = try household()
         let (original, home) = (household.directory.file("home"), household.directory.file("copy"))
         try FileManager.default.copyItem(atPath: original, toPath: home)
-        try FileManager.default.removeItem(atPath: home + "/.local/share/" + missing)
-        let vault = try household.vault()
+        let missing = home + "/.local/share/keyfob/keychains/login/vault.sqlite"
+        try FileManager.default.removeItem(atPath: missing)
         let commands = [
             ["identity", "rm", "web", "--yes"], ["secret", "rm", "a", "--yes"], ["set", "b", "--stdin"], ["get", "a"],
             ["keychain", "check"],
@@ -40,16 +39,23 @@ import Testing
         for command in commands {
             let refused = try household.failure(command, input: Data("x".utf8), environment: ["HOME": home])
             #expect(refused.code == "db.unavailable" && refused.status == 1, "\(command): \(refused)")
-            #expect(refused.hint.contains("backup") && refused.hint.contains(vault), "\(command): \(refused.hint)")
-            #expect(refused.hint.contains("XDG_DATA_HOME=\(original)/.local/share "), "\(command): \(refused.hint)")
+            #expect(refused.hint.contains("backup") && refused.hint.contains(missing), "\(command): \(refused.hint)")
         }
         let told = try household.keyfob(["get", "a"], environment: ["HOME": home])
-        #expect(told.error.contains("the vault \(home)/.local/share/keyfob/vaults/"), "\(told.error)")
+        #expect(told.error.contains("the vault \(missing)"), "\(told.error)")
         try expectWhole(household)
-        // Who means it can say so.
-        let shared = try household.keyfob(
-            ["get", "a"], environment: ["HOME": home, "XDG_DATA_HOME": original + "/.local/share"])
-        #expect(shared.output == "value\n", "\(shared)")
+    }
+
+    @Test func `a copied home is a keychain of its own, and its removal leaves the original whole`() throws {
+        let household = try household()
+        let home = household.directory.file("copy")
+        try FileManager.default.copyItem(atPath: household.directory.file("home"), toPath: home)
+        let set = try household.keyfob(["set", "b", "--stdin"], input: Data("x".utf8), environment: ["HOME": home])
+        #expect(set.status == 0, "\(set.error)")
+        #expect(try household.failure(["get", "b"]).code == "item.not_found")
+        let removed = try household.keyfob(["keychain", "rm", "login", "--yes"], environment: ["HOME": home])
+        #expect(removed.status == 0, "\(removed.error)")
+        try expectWhole(household)
     }
 
     @Test(arguments: [true, false])
@@ -57,10 +63,8 @@ import Testing
         let household = try household()
         let home = household.directory.file(isCopy ? "copy" : "home")
         if isCopy { try FileManager.default.copyItem(atPath: household.directory.file("home"), toPath: home) }
-        let (pins, away) = (home + "/.local/share/keyfob/pins", household.directory.file("pins"))
-        try move(pins, away)
-        let name = try #require(try FileManager.default.contentsOfDirectory(atPath: away).first)
-        let file = pins + "/" + name
+        let (file, away) = (home + "/.local/share/keyfob/keychains/login/pin", household.directory.file("pin"))
+        try move(file, away)
         let environment = ["HOME": home]
         func expectRemedy(_ code: String) throws {
             let failure = try household.failure(["get", "a"], environment: environment)
@@ -72,7 +76,7 @@ import Testing
         let own = ["get", "a", "--pin-source", "file:" + household.directory.file("none")]
         let other = try household.failure(own, environment: environment)
         #expect(other.code == "file.unavailable" && other.hint.contains("keyfob unlock login"), "\(other)")
-        try move(away, pins)
+        try move(away, file)
         let pin = try Data(contentsOf: URL(fileURLWithPath: file))
         try Data().write(to: URL(fileURLWithPath: file))
         try expectRemedy("pin.required")
@@ -100,7 +104,7 @@ import Testing
 
     @Test func `a keychain whose vault is out of sight is removed only by who says so`() throws {
         let household = try household()
-        let (vaults, away) = (household.data + "/vaults", household.directory.file("vaults"))
+        let (vaults, away) = (try household.vault(), household.directory.file("vault"))
         try move(vaults, away)
         let told = try household.failure(["get", "a"])
         #expect(told.code == "db.unavailable" && told.hint.contains("backup"), "\(told)")

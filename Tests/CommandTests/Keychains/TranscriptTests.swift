@@ -39,7 +39,7 @@ import Testing
         let household = try Household()
         let run = try household.keyfob(["init"], typing: ["a", "b", "a", "b", "a", "b"])
         #expect(run.result.status == 130)
-        #expect(!FileManager.default.fileExists(atPath: household.data + "/vaults"))
+        #expect(!FileManager.default.fileExists(atPath: household.data + "/keychains"))
         #expect(try FileManager.default.contentsOfDirectory(atPath: household.directory.file("home")).isEmpty)
     }
 
@@ -107,7 +107,7 @@ import Testing
             ["init", "--pin-source", "env:PASS", "--recovery-file", mine], environment: ["PASS": "open sesame"])
         #expect(refused.code == "refused")
         #expect(try household.directory.read("mine.txt") == Array("precious".utf8))
-        #expect(!FileManager.default.fileExists(atPath: household.data + "/vaults"))
+        #expect(!FileManager.default.fileExists(atPath: household.data + "/keychains"))
 
         try household.directory.write(Array("older".utf8), to: "home/keyfob-recovery-login.txt")
         let result = try household.keyfob(["init", "--pin-source", "env:PASS"], environment: ["PASS": "open sesame"])
@@ -150,7 +150,7 @@ import Testing
         ).run()
         #expect(result.status == 12, "\(result)")
         #expect(result.error.contains("\"code\":\"refused\""))
-        #expect(!FileManager.default.fileExists(atPath: household.data + "/vaults"))
+        #expect(!FileManager.default.fileExists(atPath: household.data + "/keychains"))
         #expect(try household.directory.read("target").isEmpty)
     }
 
@@ -219,6 +219,6 @@ import Testing
         for name in ["../x", "", ".hidden", "a/b", String(repeating: "x", count: 33)] {
             #expect(try household.failure(["init", "--unattended", "--keychain", name]).status == 2, "\(name)")
         }
-        #expect(!FileManager.default.fileExists(atPath: household.data + "/vaults/.sqlite"))
+        #expect(!FileManager.default.fileExists(atPath: household.data + "/keychains"))
     }
 }

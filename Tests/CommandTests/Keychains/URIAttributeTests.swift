@@ -107,7 +107,7 @@ import Testing
         let card = try CardKeychain()
         _ = try card.shell(
             """
-            file=home/.config/keyfob/keychains/login.json
+            file=home/.local/share/keyfob/keychains/login/keychain.json
             sed -i 's/"pkcs11:/&library-manufacturer=Nobody;/' "$file"
             grep -q Nobody "$file"
             """)

@@ -10,7 +10,9 @@ import Testing
         try #require(isGiven && isSet)
     }
 
-    private static let directories = [".config/keyfob", ".config/keyfob/keychains", ".local/share/keyfob/vaults"]
+    private static let directories = [
+        ".config/keyfob", ".local/share/keyfob", ".local/share/keyfob/keychains", ".local/share/keyfob/keychains/login",
+    ]
 
     @Test(arguments: directories)
     func `one that others can write is refused, and the error says what to do`(directory: String) throws {
@@ -35,7 +37,7 @@ import Testing
         #expect(try household.keyfob(["get", "a"]).output == "value\n")
     }
 
-    @Test(.enabled(if: geteuid() == 0, "only root gives directories away"), arguments: directories.prefix(2))
+    @Test(.enabled(if: geteuid() == 0, "only root gives directories away"), arguments: directories)
     func `one of another user is refused`(directory: String) throws {
         let household = try Household.unattended()
         try household.set("a", "value")
@@ -52,8 +54,8 @@ import Testing
     @Test(
         .enabled(if: geteuid() == 0, "only root becomes another user"),
         arguments: [
-            ".local", ".local/share", ".local/share/keyfob", ".local/share/keyfob/vaults",
-            ".local/share/keyfob/vaults/*.sqlite",
+            ".local", ".local/share", ".local/share/keyfob", ".local/share/keyfob/keychains",
+            ".local/share/keyfob/keychains/login", ".local/share/keyfob/keychains/login/vault.sqlite",
         ], ["get a", "ls", "key ls", "keychain check", "secret generate b"])
     func `a place of the vault that this user may not use is a matter of permissions`(
         place: String, command: String
@@ -82,7 +84,7 @@ import Testing
         #expect(result.status == 12, "\(result)")
         let text = result.output + result.error
         #expect(text.contains("Permission denied"), "\(text)")
-        let blocked = place.replacing("/*.sqlite", with: "")
+        let blocked = place.replacing("/vault.sqlite", with: "")
         #expect(text.contains("ls -ld \(home)/\(blocked)"), "\(text)")
         for word in ["missing", "estore", ".old"] { #expect(!text.contains(word), "\(text)") }
     }

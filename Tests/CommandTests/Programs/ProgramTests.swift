@@ -261,7 +261,7 @@ struct ProgramTests {
         #expect(output.contains("tls/site/imported.nginx.conf\";"))
         let content = try home.shell("cat tls/site/*")
         #expect(!content.contains("PRIVATE KEY"))
-        let pin = try home.shell("cat home/.local/share/keyfob/pins/*.pin")
+        let pin = try home.shell("cat home/.local/share/keyfob/keychains/*/pin")
         #expect(!pin.isEmpty && !content.contains(pin) && !output.contains(pin))
         #expect(try home.shell("openssl x509 -in tls/site/imported.fullchain.pem -noout -subject").contains("imported"))
     }

@@ -64,9 +64,19 @@ import Testing
         let keychains = Keychains(test.throwaway.directories)
         let error = KeychainError(.tokenAbsent, "the token is not present.")
         #expect(keychains.explanation(of: error, test.configuration).code == .tokenAbsent)
-        let (file, note) = (keychains.file(test.keychain.name), keychains.note(test.keychain.name))
-        try FileManager.default.moveItem(at: file, to: note)
+        let (name, hidden) = (test.configuration.directory, test.throwaway.directories.keychains.appending(path: ".x"))
+        try FileManager.default.moveItem(at: name, to: hidden)
         #expect(keychains.explanation(of: error, test.configuration).code == .noSuchKeychain)
-        try FileManager.default.moveItem(at: note, to: file)
+        try FileManager.default.moveItem(at: hidden, to: name)
+    }
+
+    @Test func `a keychain that was removed and made again under the same name takes nothing for the old one`() throws {
+        let test = try TestKeychain()
+        let (keychain, keychains) = (try test.reopen(), Keychains(test.throwaway.directories))
+        try keychains.delete(keychain.name)
+        let made = try keychains.create(keychain.name, on: .new(.file))
+        #expect(code { try keychain.add(GenericPassword(service: "b"), secret: SecretBytes("x")) } == .noSuchKeychain)
+        #expect(code { _ = try keychain.generateKey(.p256, label: "k") } == .noSuchKeychain)
+        #expect(try made.keychain.find(.genericPasswords).isEmpty && made.keychain.find(.keys).isEmpty)
     }
 }

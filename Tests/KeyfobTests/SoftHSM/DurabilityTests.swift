@@ -79,7 +79,7 @@ struct DurabilityTests {
         #expect(Set(others.map(\.thread)).isDisjoint(with: own.map(\.thread)), "\(syncs)")
     }
 
-    @Test func `a new keychain has its key, and the token, on the disk before there is a configuration`() throws {
+    @Test func `a new keychain has its key, and the token, on the disk before it has its name`() throws {
         let home = try TemporaryDirectory()
         let syncs = try trace(["create", home.path, "site"])
         let directories = Directories(root: URL(fileURLWithPath: home.path, isDirectory: true))
@@ -90,14 +90,17 @@ struct DurabilityTests {
         let files = (keys + ["token.object"]).map { tail(token.directory, $0) }
         let moment = try commit(
             after: files + [tail(token.directory), tail(softHSM.tokensDirectory)], in: syncs)
-        let configuration = try #require(syncs.lastIndex { $0.path.contains("/.site.creating.") }, "\(syncs)")
-        #expect(moment < configuration, "\(syncs)")
+        let directory = try #require(
+            syncs.lastIndex { $0.path.contains("/.site.") && $0.path.hasSuffix(".making") }, "\(syncs)")
+        #expect(moment < directory, "\(syncs)")
+        let name = try #require(syncs.lastIndex { $0.path.hasSuffix(tail(directories.keychains)) }, "\(syncs)")
+        #expect(directory < name, "\(syncs)")
     }
 
     @Test func `a keychain that cannot be made the default one is not there, nor is anything of it`() throws {
         let home = try TemporaryDirectory()
         let directories = Directories(root: URL(fileURLWithPath: home.path, isDirectory: true))
-        let folder = directories.configuration.appendingPathComponent("keychains", isDirectory: true)
+        let folder = directories.keychains
         try PrivateFile.createDirectory(folder)
         // What is synced here last is the name of the default keychain, when the keychain has its own.
         let strace = try Strace(failing: directories.configuration.path)
@@ -109,8 +112,6 @@ struct DurabilityTests {
         #expect(try keychains.all().isEmpty && keychains.defaultName() == nil)
         #expect(try SoftHSMDirectory(directories: directories).tokens().isEmpty)
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
-        let vaults = directories.data.appendingPathComponent("vaults", isDirectory: true)
-        #expect(try FileManager.default.contentsOfDirectory(atPath: vaults.path) == [])
     }
 
     @Test func `a file that was written is on the disk with its name, and so are the directories above it`() throws {

@@ -43,7 +43,7 @@ import Testing
     @Test func `a vault that is missing is reported though the token could be opened`() throws {
         let test = try TestKeychain()
         var configuration = test.configuration
-        configuration.vault += ".missing"
+        configuration.directory.appendPathComponent("missing", isDirectory: true)
         let error = #expect(throws: KeychainError.self) {
             try Keychains(test.throwaway.directories).open(configuration, options: Self.options)
         }
@@ -99,7 +99,7 @@ import Testing
     @Test func `a vault that cannot be opened is reported when the token has been opened`() throws {
         let test = try TestKeychain()
         var configuration = test.configuration
-        configuration.vault += ".missing"
+        configuration.directory.appendPathComponent("missing", isDirectory: true)
         try holdingUpLogins(of: test) { mark in
             let refusal = code { _ = try Keychains(test.throwaway.directories).open(configuration, options: Self.options) }
             #expect(refusal == .vaultUnavailable)

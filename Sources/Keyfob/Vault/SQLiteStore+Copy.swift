@@ -1,0 +1,26 @@
+import Foundation
+import GRDB
+
+/// Copies of a vault.
+extension SQLiteStore {
+    /// Writes a copy of a vault to a new file of mode 0600, while other processes use the vault.
+    ///
+    /// The copy contains every transaction that was committed before the call.
+    ///
+    /// - Parameters:
+    ///   - path: The vault.
+    ///   - target: The new file.
+    ///   - keychain: The name of the keychain, for messages.
+    ///   - busyTimeout: How long to wait for another process that keeps the vault locked, in seconds.
+    /// - Throws: `KeychainError`; as `init(path:keychain:use:busyTimeout:explain:)`.
+    static func copy(_ path: String, to target: String, keychain: String, busyTimeout: TimeInterval) throws {
+        // Checks what the file is, and who may write it.
+        _ = try SQLiteStore(path: path, keychain: keychain, use: .look, busyTimeout: busyTimeout)
+        do {
+            let database = try connect(path: path, use: .look, busyTimeout: busyTimeout)
+            try database.writeWithoutTransaction { try $0.execute(sql: "VACUUM INTO ?", arguments: [target]) }
+            try database.close()
+        } catch { throw translate(error, path: path, title: "keychain \"\(keychain)\"") }
+        guard unsafe chmod(target, 0o600) == 0 else { throw KeychainError.file("protect", target, errno) }
+    }
+}
