@@ -199,22 +199,10 @@ final class TokenStore: Sendable {
         }
     }
 
-    /// To be called after a good login: SoftHSM has just rewritten the token's file, and a copy is kept of it.
+    /// To be called after a good login, which proves the token's file: a copy of it is saved unless there is one.
     func didLogIn() throws {
-        try softHSM?.refreshCopies(deadline: .after(configuration.deadline))
-    }
-
-    /// Removes what a change to a token of ours left half made, out of the module's sight.
-    ///
-    /// Blocks as `removeUnfinishedObjects(of:since:)` does, and for half a second more where a login rewrites the
-    /// token's file.
-    ///
-    /// - Parameter start: When the change began.
-    func removeUnfinishedObjects(since start: Date?) throws {
-        guard let softHSM, let serial = uri.serial,
-            case .whole(let token) = try softHSM.awaitToken(serial: serial, label: label)
-        else { return }
-        try softHSM.removeUnfinishedObjects(of: token, since: start)
+        guard let softHSM, let serial = uri.serial else { return }
+        try softHSM.saveCopy(serial: serial, deadline: .after(configuration.deadline))
     }
 
     /// How many logins were begun, by whatever operation.

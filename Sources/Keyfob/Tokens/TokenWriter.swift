@@ -81,7 +81,7 @@ struct TokenWriter: Sendable {
                         try store.write(keys.tree) { try $0.update(row) }
                     }
                 }
-                try token.requireFinished(outcome.added + outcome.changed.map(\.after), since: before)
+                try token.requireFinished(outcome.added + outcome.changed.map(\.after))
                 isRemoved = plan.kind == .destroy
                 if !outcome.removed.isEmpty || !outcome.changed.isEmpty { token.forgetHandles() }
                 // The rows are on the disk when they are written. A row without its object is no item, and an object
@@ -194,7 +194,6 @@ struct TokenWriter: Sendable {
     private func settle(_ plan: TokenPlan, sparing shared: SharedToken? = nil) throws -> Bool {
         let before = token.changeDetector?.snapshot()
         var isWhole = true
-        if plan.kind.writesObjects { try token.removeUnfinishedObjects(since: plan.begun) }
         try token.withSession(.destroy) { session in
             var found: [(handle: ObjectHandle, object: TokenObject)] = []
             for handle in try session.findObjects() {

@@ -45,18 +45,7 @@ final class SoftHSMChangeDetector: TokenChangeDetector {
 
     func watch() -> (any TokenWatch)? { token().flatMap { DirectoryWatch($0.directory.filePath) } }
 
-    func hasUnfinishedObjects(since before: TokenSnapshot) throws -> Bool? {
-        guard let token = token(), let now = snapshot() else { return nil }
-        let (added, changed, _) = before.difference(to: now)
-        return try directory.hasUnfinishedObjects(token, among: Set(added + changed))
-    }
-
-    func makeDurable(since before: TokenSnapshot?) throws {
-        let token = try awaitToken()
-        guard let before, let now = snapshot() else { return try directory.makeDurable(token) }
-        let (added, changed, _) = before.difference(to: now)
-        try directory.makeDurable(Set(added + changed), of: token)
-    }
+    func makeDurable(since before: TokenSnapshot?) throws { try directory.makeDurable(awaitToken()) }
 
     /// Where the token lies; not even a login that rewrites its file is a reason to leave its objects to chance.
     private func awaitToken() throws -> SoftHSMToken {

@@ -328,7 +328,8 @@ extension SoftHSMDirectory {
             let directory = tokensDirectory.appendingPathComponent(identifier, isDirectory: true)
             guard !FileManager.default.fileExists(atPath: directory.filePath) else { continue }
             // One that others can read counts all the same; one that is damaged is not known to be this token's.
-            guard let file = try SoftHSMFile(copyFile(identifier).filePath, limit: TokenFile.maximumLength + 1),
+            guard let file = try SoftHSMFile(
+                    copyFile(identifier).filePath, isCopy: true, limit: TokenFile.maximumLength + 1),
                 let content = TokenFile(file.bytes.copyBytes()), content.serial == serial, content.label == label
             else { continue }
             try removeCopy(identifier)
