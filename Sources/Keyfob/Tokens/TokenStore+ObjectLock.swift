@@ -20,7 +20,7 @@ extension TokenStore {
     /// - Throws: `KeychainError`; `vaultBusy` where others read or write for too long; what `body` throws.
     func writingObjects<Result>(until deadline: Deadline? = nil, _ body: () throws -> Result) throws -> Result {
         try holdingObjects(.writing, until: deadline) {
-            objectWriter.store(Self.currentThread, ordering: .relaxed)
+            objectWriter.store(ThreadNumber.current, ordering: .relaxed)
             defer { objectWriter.store(0, ordering: .relaxed) }
             return try body()
         }
@@ -30,17 +30,11 @@ extension TokenStore {
         _ access: SoftHSMDirectory.ObjectAccess, until deadline: Deadline? = nil, _ body: () throws -> Result
     ) throws -> Result {
         // Who makes objects reads them, too.
-        guard let softHSM, let serial = uri.serial, objectWriter.load(ordering: .relaxed) != Self.currentThread else {
+        guard let softHSM, let serial = uri.serial, objectWriter.load(ordering: .relaxed) != ThreadNumber.current else {
             return try body()
         }
         return try softHSM.holdingObjects(
             serial: serial, label: label, access, deadline: deadline ?? .after(configuration.deadline), body)
-    }
-
-    /// The calling thread and its process, by the kernel's numbers: pthread_self(3) gives in a child that was forked
-    /// what it gave in its parent.
-    private static var currentThread: UInt64 {
-        UInt64(UInt32(bitPattern: getpid())) << 32 | UInt64(UInt32(bitPattern: keyfob_thread_id()))
     }
 
     /// Reads objects back that were just made on a token of ours, since another program may have overwritten them.

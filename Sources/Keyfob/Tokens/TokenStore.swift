@@ -40,7 +40,7 @@ final class TokenStore: Sendable {
     private let ahead = Lock<[WeakSignatures]>([])
     /// Whether SoftHSM sees all that is there.
     let sight = TokenSight()
-    /// The thread that is making objects on a token of ours, as `currentThread` names it; 0 for none.
+    /// The thread that is making objects on a token of ours, as `ThreadNumber` has it; 0 for none.
     let objectWriter = Atomic<UInt64>(0)
 
     private struct WeakSignatures {

@@ -76,18 +76,6 @@ extension SoftHSMDirectory {
         }
     }
 
-    /// Runs `body` while no other process of Keyfob's looks for tokens in this directory or logs in to one.
-    ///
-    /// Each login empties the token's file for a moment, and each initialisation of SoftHSM overlooks a token whose
-    /// file is empty. Others than Keyfob know nothing of the lock, so that it makes collisions rare and no more: who
-    /// cannot have it within two seconds, or until `deadline`, goes on without.
-    package func holdingLoginLock<Result>(until deadline: Deadline, _ body: () throws -> Result) throws -> Result {
-        let longest = Duration.seconds(2)
-        return try FileLock.attempting(
-            root.appendingPathComponent("login.lock", isDirectory: false),
-            deadline: .after(min(deadline.remaining ?? longest, longest)), body)
-    }
-
     /// Puts back what a kill in the middle of a login has emptied, and refuses what SoftHSM would end the process for.
     /// Call it before loading the module.
     ///
@@ -111,7 +99,7 @@ extension SoftHSMDirectory {
             try requireDistinct(survey)
             return Healing(restored: [], unusable: [])
         }
-        let healing = try FileLock.holding(lockFile, deadline: deadline) { () throws(KeychainError) in
+        let healing = try holdingLock(until: deadline) { () throws(KeychainError) in
             try healLocked()
         }
         // With what was put back.
@@ -144,7 +132,7 @@ extension SoftHSMDirectory {
     /// - Throws: As `heal()`.
     func saveCopy(serial: String, deadline: Deadline) throws(KeychainError) {
         for (path, file) in filesRead(serial: serial) where !file.isSaved {
-            try FileLock.holding(lockFile, deadline: deadline) { () throws(KeychainError) in
+            try holdingLock(until: deadline) { () throws(KeychainError) in
                 try saveCopy(file.bytes, of: URL(fileURLWithPath: path).lastPathComponent)
             }
             Self.filesRead.withLock { $0[path]?.isSaved = true }
