@@ -156,6 +156,17 @@ extension SoftHSMDirectory {
         }
     }
 
+    /// The token, if this process has read its file before and the file is not empty. Opens no file.
+    func knownToken(serial: String, label: String) -> SoftHSMToken? {
+        for (path, file) in filesRead(serial: serial) where file.content.label == label {
+            let identifier = URL(fileURLWithPath: path).lastPathComponent
+            var status = stat()
+            guard unsafe lstat(tokenFile(identifier).filePath, &status) == 0, status.st_size > 0 else { continue }
+            return token(file.content, identifier)
+        }
+        return nil
+    }
+
     /// Reads the files of all tokens, and saves the copies that differ. For a caller that knows the tokens to be whole.
     ///
     /// - Throws: As `heal()`.
@@ -226,7 +237,7 @@ extension SoftHSMDirectory {
 
     private static func checksum(_ bytes: SecretBytes) -> String { Digest.sha256(bytes.copyData()).hexadecimal }
 
-    /// Whether a copy is as it was written. Copies of earlier versions have no checksum, and get one with the next login.
+    /// Whether a copy is as it was written.
     private func isIntact(_ copy: SecretBytes, _ identifier: String) -> Bool {
         // A checksum that cannot be read proves nothing.
         let known = (try? PrivateFile.read(checksumFile(identifier), limit: 256)) ?? nil

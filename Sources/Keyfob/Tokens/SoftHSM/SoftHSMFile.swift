@@ -45,9 +45,10 @@ struct SoftHSMFile {
 
     private static func readInChild(_ path: String, _ limit: Int) -> SecretBytes? {
         // Any failure is met again by the caller, which then reads the file itself.
-        guard let result = try? ProgramRun.run(["head", "-c", String(limit), "--", path], deadline: .after(.seconds(2))),
-            result.status == 0
-        else { return nil }
+        let arguments = ["head", "-c", String(limit), "--", path]
+        guard let result = try? ProgramRun.run(arguments, deadline: .after(.seconds(2))), result.status == 0 else {
+            return nil
+        }
         return SecretBytes([UInt8](result.output.prefix(limit)))
     }
 }
