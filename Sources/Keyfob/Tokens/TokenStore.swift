@@ -205,6 +205,16 @@ final class TokenStore: Sendable {
         try softHSM.saveCopy(serial: serial, deadline: .after(configuration.deadline))
     }
 
+    /// Removes the empty files that an interrupted change to a token of ours left; see `removeEmptyObjects(of:since:)`.
+    ///
+    /// - Parameter start: When the change began.
+    func removeUnfinishedObjects(since start: Date?) throws {
+        guard let softHSM, let serial = uri.serial,
+            case .whole(let token) = try softHSM.awaitToken(serial: serial, label: label)
+        else { return }
+        try softHSM.removeEmptyObjects(of: token, since: start)
+    }
+
     /// How many logins were begun, by whatever operation.
     var loginAttempts: Int { madePool.load()?.loginAttempts ?? 0 }
 

@@ -194,6 +194,7 @@ struct TokenWriter: Sendable {
     private func settle(_ plan: TokenPlan, sparing shared: SharedToken? = nil) throws -> Bool {
         let before = token.changeDetector?.snapshot()
         var isWhole = true
+        if plan.kind.writesObjects { try token.removeUnfinishedObjects(since: plan.begun) }
         try token.withSession(.destroy) { session in
             var found: [(handle: ObjectHandle, object: TokenObject)] = []
             for handle in try session.findObjects() {
