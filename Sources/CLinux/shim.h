@@ -57,6 +57,9 @@ static inline int keyfob_is_library_loaded(const char *name) {
 /// Sets the name of the calling thread, truncated to 15 bytes.
 static inline int keyfob_set_thread_name(const char *name) { return prctl(PR_SET_NAME, name, 0, 0, 0); }
 
+/// Writes a file system to the disk. glibc declares syncfs(2) only with _GNU_SOURCE.
+extern int syncfs(int descriptor);
+
 /// The ID of the calling thread. glibc declares gettid(2) only with _GNU_SOURCE.
 static inline pid_t keyfob_thread_id(void) { return (pid_t)syscall(SYS_gettid); }
 

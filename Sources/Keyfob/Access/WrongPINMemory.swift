@@ -124,6 +124,27 @@ public struct WrongPINMemory: Sendable {
         return try result.get()
     }
 
+    /// Runs `body`, which initialises SoftHSM or logs in to a token outside our own directory, with a lock if it can be
+    /// had within two seconds and before `deadline`, else without.
+    ///
+    /// SoftHSM empties the token's file for a moment at each login. If it is initialised then, it overlooks the token.
+    func holdingLoginLock<Result>(
+        serial: String, label: String, deadline: Deadline, _ body: () throws -> Result
+    ) throws -> Result {
+        let token = Digest.sha256(Data(Data(serial.utf8) + [0] + Data(label.utf8))).prefix(8).hexadecimal
+        let url = file.deletingLastPathComponent().appendingPathComponent("login-\(token).lock", isDirectory: false)
+        let longest = Duration.seconds(2)
+        let lock: FileLock
+        do throws(KeychainError) {
+            lock = try Self.lock(url, .after(min(deadline.remaining ?? longest, longest)))
+        } catch {
+            return try body()
+        }
+        let result = Swift.Result { try body() }
+        lock.release()
+        return try result.get()
+    }
+
     /// The lock in a file; its directory is made where the file cannot be opened without, and hardly ever looked at.
     private static func lock(_ url: URL, _ deadline: Deadline) throws(KeychainError) -> FileLock {
         do throws(KeychainError) { return try FileLock(url, deadline: deadline) } catch {

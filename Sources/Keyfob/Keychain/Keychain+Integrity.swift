@@ -118,23 +118,23 @@ extension Keychain {
         ]
     }
 
-    /// Findings about what is on the token and cannot be read, with its file where that is known.
+    /// Findings about objects on the token that cannot be read, with the file if it is empty.
     private func unreadableObjectFindings() throws -> [VaultFinding] {
-        var damaged = try token.damagedObjects()
-        if !damaged.isEmpty {
-            // Another program may just be making it: such a file is soon whole.
+        var empty = try token.emptyFiles()
+        if !empty.isEmpty {
+            // Another program may be making the object just now; then its file is not empty for long.
             usleep(200_000)
-            let second = try token.damagedObjects()
-            damaged = damaged.filter { second.contains($0) }
+            let second = try token.emptyFiles()
+            empty = empty.filter { second.contains($0) }
         }
-        var findings = damaged.map { object in
+        var findings = empty.map { path in
             VaultFinding(
                 .objectUnreadable,
-                "\(object.path) \(object.reason): a key or certificate was damaged, or a program was killed while it "
-                    + "made one. Restore the file from a backup; if nothing is missing, remove it")
+                "\(path) is empty: a key or certificate was damaged, or a program was killed while it made one. "
+                    + "Restore the file from a backup; if nothing is missing, remove it")
         }
         do {
-            let others = try token.readObjects().unread - damaged.count
+            let others = try token.readObjects().unread - empty.count
             if others > 0 {
                 findings.append(
                     VaultFinding(

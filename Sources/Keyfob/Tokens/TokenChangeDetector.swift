@@ -12,12 +12,6 @@ protocol TokenChangeDetector: Sendable {
     /// Watches the token from now on; `nil` where nobody can tell at once what others do to it.
     func watch() -> (any TokenWatch)?
 
-    /// Whether one of the objects that were added or changed since a state is not whole, by whomever it is made; `nil`
-    /// where that cannot be told just now.
-    ///
-    /// - Throws: `KeychainError`.
-    func hasUnfinishedObjects(since before: TokenSnapshot) throws -> Bool?
-
     /// Waits until what became of the objects since a state is on the disk. To be called before anything is written
     /// that counts on it, such as the row of a new object, or that forgets how to undo it.
     ///

@@ -20,7 +20,7 @@ extension TokenStore {
     /// - Throws: `KeychainError`; `vaultBusy` where others read or write for too long; what `body` throws.
     func writingObjects<Result>(until deadline: Deadline? = nil, _ body: () throws -> Result) throws -> Result {
         try holdingObjects(.writing, until: deadline) {
-            objectWriter.store(Self.currentThread, ordering: .relaxed)
+            objectWriter.store(ThreadNumber.current, ordering: .relaxed)
             defer { objectWriter.store(0, ordering: .relaxed) }
             return try body()
         }
@@ -30,30 +30,29 @@ extension TokenStore {
         _ access: SoftHSMDirectory.ObjectAccess, until deadline: Deadline? = nil, _ body: () throws -> Result
     ) throws -> Result {
         // Who makes objects reads them, too.
-        guard let softHSM, let serial = uri.serial, objectWriter.load(ordering: .relaxed) != Self.currentThread else {
+        guard let softHSM, let serial = uri.serial, objectWriter.load(ordering: .relaxed) != ThreadNumber.current else {
             return try body()
         }
         return try softHSM.holdingObjects(
             serial: serial, label: label, access, deadline: deadline ?? .after(configuration.deadline), body)
     }
 
-    /// The calling thread and its process, by the kernel's numbers: pthread_self(3) gives in a child that was forked
-    /// what it gave in its parent.
-    private static var currentThread: UInt64 {
-        UInt64(UInt32(bitPattern: getpid())) << 32 | UInt64(UInt32(bitPattern: keyfob_thread_id()))
-    }
-
-    /// Makes sure that objects are on a token of ours as they were made, unless the files that were touched say that
-    /// they are: another program may have read them meanwhile.
+    /// Reads objects back that were just made on a token of ours, since another program may have overwritten them.
     ///
-    /// - Parameter before: The state of the token when somebody began to make them; `nil` where it could not be told.
-    /// - Throws: `KeychainError`; `tokenDisobeyed` where one is not.
-    func requireFinished(_ objects: [TokenObject], since before: TokenSnapshot?) throws {
+    /// - Throws: `KeychainError`; `tokenDisobeyed` if an object is not as it was made.
+    func requireFinished(_ objects: [TokenObject]) throws {
         guard !objects.isEmpty, softHSM != nil else { return }
-        if let before, try changeDetector?.hasUnfinishedObjects(since: before) == false { return }
         forgetHandles()
         do {
-            try withSession(.read) { session in for object in objects { _ = try handle(of: object, in: session) } }
+            try withSession(.read) { session in
+                // A search looks at every object on the token, so that many are found by one list.
+                guard objects.count > 8 else {
+                    for object in objects { _ = try handle(of: object, in: session) }
+                    return
+                }
+                let listed = Set(try list(in: session).objects.map(\.fingerprint))
+                guard objects.allSatisfy({ listed.contains($0.fingerprint) }) else { throw gone() }
+            }
         } catch let error as KeychainError where error.code == .itemNotFound {
             throw KeychainError(
                 .tokenDisobeyed,

@@ -3,12 +3,17 @@ import KeyfobPrimitives
 import PKCS11
 import Synchronization
 
-/// Getting to a token of ours while other processes log in to it.
+/// Reaching a SoftHSM token while other processes log in to it.
 ///
-/// SoftHSM empties and rewrites the token's file at every login of any process. On a disk that is busy the file has
-/// been seen empty for a second. Who looks in that time finds no token, one without a PIN, or a general error.
+/// SoftHSM empties and rewrites the token's file at every login of any process. On a busy disk the file has been seen
+/// empty for a second. A process that looks in that time finds no token, one without a PIN, or a general error.
 extension TokenStore {
-    /// Runs `body`, and again where a token of ours could not be seen whole.
+    /// Whether the token is one of SoftHSM's: in our directory, or in another one.
+    private var isInFiles: Bool {
+        softHSM != nil || uri.manufacturer == "SoftHSM project"
+    }
+
+    /// Runs `body`, and again if a SoftHSM token could not be seen whole.
     ///
     /// Safe for calls that are not idempotent: what failed is the way to the token, before `body`'s own work.
     ///
@@ -16,14 +21,14 @@ extension TokenStore {
     func patiently<Result>(
         first: (SessionPool) throws -> Void = { try $0.withSession { _ in } }, _ body: (SessionPool) throws -> Result
     ) throws -> Result {
-        guard softHSM != nil else { return try body(pool()) }
+        guard isInFiles else { return try body(pool()) }
         return try retryingUnseen { try body(reach(first)) }
     }
 
-    /// Runs `body`, and again where a token of ours could not be seen whole in it: a dozen times, and on until the
-    /// deadline where the machine is so busy that a dozen looks met an emptied file each.
+    /// Runs `body`, and again if a SoftHSM token could not be seen whole: a dozen times, and then until the deadline,
+    /// since on a busy machine each of a dozen looks may meet an emptied file.
     private func retryingUnseen<Result>(_ body: () throws -> Result) throws -> Result {
-        guard let softHSM else { return try body() }
+        guard isInFiles else { return try body() }
         let deadline = Deadline.after(configuration.deadline)
         var attempt = 0
         while attempt < Self.attempts || !deadline.hasPassed {
@@ -32,7 +37,11 @@ extension TokenStore {
             } catch let error as PKCS11Error where Self.isUnseen(error) {
                 // A login that fails a dozen times has another reason.
                 if error.function == .login, attempt >= Self.attempts { throw error }
-                try recover(from: error, in: softHSM, attempt)
+                if let softHSM {
+                    try recover(from: error, in: softHSM, attempt)
+                } else {
+                    try recover(from: error, attempt)
+                }
                 // Not in step with a process that logs in again and again.
                 usleep(.random(in: 1_000...10_000) << UInt32(min(attempt, 4)))
             }
@@ -84,10 +93,27 @@ extension TokenStore {
         return reached
     }
 
-    /// Runs `body` while no other process of Keyfob's looks for tokens or logs in to one, where it is a token of ours.
+    /// Runs `body` while no other process of Keyfob initialises SoftHSM or logs in: to any token of our directory, or
+    /// to this one in another directory.
     func alone<Result>(_ body: () throws -> Result) throws -> Result {
-        guard let softHSM else { return try body() }
-        return try softHSM.holdingLoginLock(until: .after(configuration.deadline), body)
+        let deadline = Deadline.after(configuration.deadline)
+        if let softHSM { return try softHSM.holdingLoginLock(until: deadline, body) }
+        guard isInFiles, let memory, let serial = uri.serial else { return try body() }
+        return try memory.holdingLoginLock(serial: serial, label: label, deadline: deadline, body)
+    }
+
+    /// Waits until a token outside our directory may be whole again, and has SoftHSM look for it anew.
+    ///
+    /// SoftHSM lists tokens only when it is initialised. Whether the token's file is whole is not known here, so the
+    /// number of attempts is small: an absent token is reported after about a second.
+    ///
+    /// - Throws: `error` if it is not one of the moment.
+    private func recover(from error: PKCS11Error, _ attempt: Int) throws {
+        guard error.returnValue != .pinIncorrect, let module = loadedModule else { throw error }
+        let isUnknown = [.tokenNotPresent, .tokenNotRecognized].contains(error.returnValue)
+        guard attempt < (isUnknown ? 2 : 6) else { throw error }
+        guard isUnknown || attempt == 3 else { return }
+        try alone { try lookAnew(module, ifStillIn: module.generation) }
     }
 
     /// Waits until the token's file is whole, and has SoftHSM look for tokens anew where that can help.
@@ -117,16 +143,15 @@ extension TokenStore {
             guard isRestored, let module = loadedModule else { throw error }
             // What was refused was the right PIN for a file that was damaged.
             try softHSM.requireDistinctTokens()
-            try lookAnew(module, ifStillIn: module.generation)
+            try alone { try lookAnew(module, ifStillIn: module.generation) }
             return forgetRefusal()
         }
         let isUnknown = error.returnValue == .tokenNotPresent || error.returnValue == .tokenNotRecognized
-        guard isRestored || isUnknown && attempt >= 1 || attempt >= 8 else { return }
-        // Others in this process lose their sessions by it: three times more, where it has not helped yet.
-        guard isRestored || attempt < Self.attempts || [16, 24, 32].contains(attempt) else { return }
+        // The module does so once a second at most, since other threads lose their sessions by it.
+        guard isRestored || isUnknown && attempt >= 1 || attempt % 8 == 7 else { return }
         forgetHandles()
         try softHSM.requireDistinctTokens()
-        try pool().module.reinitialize()
+        try alone { try pool().module.reinitialize() }
     }
 
     /// Has SoftHSM look at its tokens anew where it has taken this one for broken; whether it did.

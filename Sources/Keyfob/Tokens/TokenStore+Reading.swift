@@ -43,16 +43,17 @@ extension TokenStore {
         var isWhole: Bool
         /// How many files there are in which nothing was ever written.
         var emptyFiles = 0
-        /// How many files are damaged, with these.
-        var damagedFiles = 0
+        /// How many unread objects are known to stay unread: empty files, and files that SoftHSM could not read when
+        /// it was initialised anew.
+        var explained = 0
 
         /// Files of which no object is shown.
         var hidden: Int { max(0, (files ?? listed) - listed) }
         /// How many objects are there that could not be read.
         var unread: Int { isWhole ? hidden + debris : debris }
-        /// How many of these no damaged file explains: the next look may show them.
-        var unexplained: Int { max(0, unread - damagedFiles) }
-        /// Whether all that there is to be read was read. A file that is damaged may have been written as it was read.
+        /// How many of these the next look may show.
+        var unexplained: Int { max(0, unread - explained) }
+        /// Whether all that can be read was read, so that the result may be kept.
         var isComplete: Bool { unread <= emptyFiles }
     }
 
@@ -72,26 +73,28 @@ extension TokenStore {
         }
     }
 
-    /// Looks at the files for what explains that objects could not be read. Reads none where all could.
+    /// Counts the empty files, which explain objects that could not be read. Looks at no file if all could be read.
     private func compareWithFiles(_ listing: inout Listing) throws {
         guard listing.isWhole, listing.unread > 0 else { return }
-        let damaged = try damagedObjects()
-        listing.damagedFiles = damaged.count
-        listing.emptyFiles = damaged.count { $0.isEmpty }
-        sight.noteRests(min(listing.hidden, damaged.count))
+        listing.emptyFiles = try emptyFiles().count
+        listing.explained = max(listing.emptyFiles, sight.unreadableFiles)
+        sight.noteRests(min(listing.hidden, listing.emptyFiles))
     }
 
-    /// The object files of a token of ours that are not whole; of any other token none is known.
-    func damagedObjects() throws -> [SoftHSMDirectory.DamagedObject] {
+    /// The object files of a token of ours that are empty, by their size; of any other token none is known.
+    ///
+    /// SoftHSM creates an object's file empty, and a kill may leave it so.
+    func emptyFiles() throws -> [String] {
         guard let softHSM, let serial = uri.serial,
             case .whole(let token) = try softHSM.awaitToken(serial: serial, label: label)
         else { return [] }
-        return try softHSM.damagedObjects(of: token)
+        return try ObjectListing(of: token).files.filter { $0.value.isEmpty }
+            .map { token.directory.filePath + "/" + $0.key }
     }
 
     /// - Parameter passesOverUnreadable: Whether an object for which the token fails in any way counts as debris. Where
     ///   the session itself has died, this fails all the same.
-    private func list(
+    func list(
         in session: borrowing Session, passingOverUnreadable passesOverUnreadable: Bool = false
     ) throws -> Listing {
         let epoch = try pool().loginEpoch

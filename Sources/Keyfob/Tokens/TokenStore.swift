@@ -40,7 +40,7 @@ final class TokenStore: Sendable {
     private let ahead = Lock<[WeakSignatures]>([])
     /// Whether SoftHSM sees all that is there.
     let sight = TokenSight()
-    /// The thread that is making objects on a token of ours, as `currentThread` names it; 0 for none.
+    /// The thread that is making objects on a token of ours, as `ThreadNumber` has it; 0 for none.
     let objectWriter = Atomic<UInt64>(0)
 
     private struct WeakSignatures {
@@ -199,22 +199,20 @@ final class TokenStore: Sendable {
         }
     }
 
-    /// To be called after a good login: SoftHSM has just rewritten the token's file, and a copy is kept of it.
+    /// To be called after a good login, which proves the token's file: a copy of it is saved unless there is one.
     func didLogIn() throws {
-        try softHSM?.refreshCopies(deadline: .after(configuration.deadline))
+        guard let softHSM, let serial = uri.serial else { return }
+        try softHSM.saveCopy(serial: serial, deadline: .after(configuration.deadline))
     }
 
-    /// Removes what a change to a token of ours left half made, out of the module's sight.
-    ///
-    /// Blocks as `removeUnfinishedObjects(of:since:)` does, and for half a second more where a login rewrites the
-    /// token's file.
+    /// Removes the empty files that an interrupted change to a token of ours left; see `removeEmptyObjects(of:since:)`.
     ///
     /// - Parameter start: When the change began.
     func removeUnfinishedObjects(since start: Date?) throws {
         guard let softHSM, let serial = uri.serial,
             case .whole(let token) = try softHSM.awaitToken(serial: serial, label: label)
         else { return }
-        try softHSM.removeUnfinishedObjects(of: token, since: start)
+        try softHSM.removeEmptyObjects(of: token, since: start)
     }
 
     /// How many logins were begun, by whatever operation.

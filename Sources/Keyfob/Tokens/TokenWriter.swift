@@ -69,7 +69,7 @@ struct TokenWriter: Sendable {
                         }
                     }
                 }
-                try token.requireFinished(outcome.added, since: before)
+                try token.requireFinished(outcome.added)
                 isRemoved = !outcome.removed.isEmpty
                 if isRemoved { token.forgetHandles() }
                 try token.changeDetector?.makeDurable(since: before)

@@ -46,18 +46,6 @@ import Testing
         }
     }
 
-    @Test func `clearing up does not take a lock of this process, and leaves the object that it is on alone`() throws {
-        let object = token.directory.appendingPathComponent(UUID().uuidString.lowercased() + ".object").path
-        try Data().write(to: URL(fileURLWithPath: object))
-        try locking(object) {
-            try softHSM.removeUnfinishedObjects(of: token, since: nil)
-            #expect(FileManager.default.fileExists(atPath: object))
-            #expect(try hasPOSIXLock(on: object))
-        }
-        try softHSM.removeUnfinishedObjects(of: token, since: nil)
-        #expect(!FileManager.default.fileExists(atPath: object))
-    }
-
     @Test func `having a token on the disk does not take a lock of another thread that is inside of SoftHSM`() throws {
         let object = token.directory.appendingPathComponent(UUID().uuidString.lowercased() + ".object").path
         try Data([1]).write(to: URL(fileURLWithPath: object))

@@ -19,9 +19,9 @@ struct Strace {
     /// - Parameter failing: The file or directory of which each sync fails; with `nil`, none does.
     init(failing path: String? = nil) throws {
         directory = try TemporaryDirectory()
-        let options = path.map { ["trace=fsync", "-P", $0, "-e", "inject=fsync:error=EIO"] }
+        let options = path.map { ["trace=fsync,syncfs", "-P", $0, "-e", "inject=fsync,syncfs:error=EIO"] }
         command = ["strace", "-f", "-o", directory.file("log"), "-e"]
-            + (options ?? ["trace=fsync,fdatasync,write", "-y"])
+            + (options ?? ["trace=fsync,fdatasync,syncfs,write", "-y"])
     }
 
     /// The files that were synced before the child's first output, in order.
@@ -29,7 +29,7 @@ struct Strace {
         let lines = String(decoding: try directory.read("log"), as: UTF8.self).split(separator: "\n")
         let end = try #require(lines.firstIndex { $0.contains("\"\(word)\\n\"") }, "the child did not say \(word)")
         return lines[..<end].compactMap { line in
-            guard line.contains(" fsync(") || line.contains(" fdatasync("), let start = line.firstIndex(of: "<"),
+            guard [" fsync(", " fdatasync(", " syncfs("].contains(where: line.contains), let start = line.firstIndex(of: "<"),
                 let end = line[start...].firstIndex(of: ">")
             else { return nil }
             let thread = String(line.prefix { $0 != " " })

@@ -63,7 +63,7 @@ import Testing
     ///
     /// As long there is a file, whose path `body` is given: what finds it did not wait for the token.
     private func holdingUpLogins(of test: TestKeychain, _ body: (String) throws -> Void) throws {
-        let lock = TestKeychain.tokens.appendingPathComponent("login.lock", isDirectory: false)
+        let lock = TestKeychain.tokens.appendingPathComponent("softhsm.lock", isDirectory: false)
         let mark = test.throwaway.directories.data.appendingPathComponent("held-up").path
         let isHeld = Lock(false)
         let holder = try #require(

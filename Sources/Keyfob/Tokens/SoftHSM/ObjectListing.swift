@@ -13,6 +13,8 @@ struct ObjectListing: Sendable, Hashable {
         let size: Int64
         /// The inode number.
         let inode: UInt64
+        /// Whether no attribute was ever written: SoftHSM writes a counter of 8 bytes before the first one.
+        var isEmpty: Bool { size <= 8 }
         /// Nanoseconds since 1970, of the last change of the content.
         let modified: Int64
         /// Nanoseconds since 1970, of the last change of content, name or mode; no program can set it.
@@ -64,19 +66,6 @@ struct ObjectListing: Sendable, Hashable {
             guard unsafe lstat(path, &status) == 0 else { return (identity, nil) }
             return (identity, snapshotEntry(identity, Entry(status)))
         }
-    }
-
-    /// The names of some files, by what identifies them in a snapshot; none of what is gone.
-    ///
-    /// - Throws: As `init`.
-    static func names(of identities: Set<UInt64>, in token: SoftHSMToken) throws(KeychainError) -> [String] {
-        var names: [String] = []
-        guard !identities.isEmpty else { return names }
-        try unsafe forEachName(token.directory.filePath) { _, name in
-            guard unsafe identities.contains(digest(name)) else { return }
-            names.append(unsafe String(decoding: name, as: UTF8.self))
-        }
-        return names
     }
 
     private static func snapshotEntry(_ identity: UInt64, _ entry: Entry) -> TokenSnapshot.Entry {

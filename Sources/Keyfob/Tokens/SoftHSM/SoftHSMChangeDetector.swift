@@ -2,11 +2,11 @@ import Foundation
 import KeyfobPrimitives
 import PKCS11
 
-/// Tells from SoftHSM's own files whether anybody changed an object of a token.
+/// Tells from the file system's data on SoftHSM's files whether any process changed an object of a token.
 ///
-/// SoftHSM writes an object's file on every creation and change and removes it with the object; size,
-/// inode and times of the files say it all, at the cost of one `fstatat` for each. Who asks again pays for those files
-/// only that the kernel says were touched.
+/// SoftHSM writes an object's file on every creation and change and removes it with the object. Size, inode and times
+/// of the files therefore tell each change, at the cost of one `fstatat` for each file: 90 µs for 30 files, twice what
+/// an EC signature takes. A later question costs 1 µs, and one `lstat` for each file that the kernel says was touched.
 final class SoftHSMChangeDetector: TokenChangeDetector {
     private let directory: SoftHSMDirectory
     private let serial: String
@@ -45,18 +45,7 @@ final class SoftHSMChangeDetector: TokenChangeDetector {
 
     func watch() -> (any TokenWatch)? { token().flatMap { DirectoryWatch($0.directory.filePath) } }
 
-    func hasUnfinishedObjects(since before: TokenSnapshot) throws -> Bool? {
-        guard let token = token(), let now = snapshot() else { return nil }
-        let (added, changed, _) = before.difference(to: now)
-        return try directory.hasUnfinishedObjects(token, among: Set(added + changed))
-    }
-
-    func makeDurable(since before: TokenSnapshot?) throws {
-        let token = try awaitToken()
-        guard let before, let now = snapshot() else { return try directory.makeDurable(token) }
-        let (added, changed, _) = before.difference(to: now)
-        try directory.makeDurable(Set(added + changed), of: token)
-    }
+    func makeDurable(since before: TokenSnapshot?) throws { try directory.makeDurable(awaitToken()) }
 
     /// Where the token lies; not even a login that rewrites its file is a reason to leave its objects to chance.
     private func awaitToken() throws -> SoftHSMToken {
@@ -70,7 +59,9 @@ final class SoftHSMChangeDetector: TokenChangeDetector {
     private func token() -> SoftHSMToken? {
         if let token = found.withLock({ $0 }) { return token }
         // A token whose files cannot be read cannot tell; the index is then not used.
-        guard let token = (try? directory.token(serial: serial, label: label)) ?? nil else { return nil }
+        guard let token = directory.knownToken(serial: serial, label: label)
+            ?? (try? directory.token(serial: serial, label: label)) ?? nil
+        else { return nil }
         found.withLock { $0 = token }
         return token
     }

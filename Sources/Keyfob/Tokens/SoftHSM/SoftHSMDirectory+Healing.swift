@@ -76,18 +76,6 @@ extension SoftHSMDirectory {
         }
     }
 
-    /// Runs `body` while no other process of Keyfob's looks for tokens in this directory or logs in to one.
-    ///
-    /// Each login empties the token's file for a moment, and each initialisation of SoftHSM overlooks a token whose
-    /// file is empty. Others than Keyfob know nothing of the lock, so that it makes collisions rare and no more: who
-    /// cannot have it within two seconds, or until `deadline`, goes on without.
-    package func holdingLoginLock<Result>(until deadline: Deadline, _ body: () throws -> Result) throws -> Result {
-        let longest = Duration.seconds(2)
-        return try FileLock.attempting(
-            root.appendingPathComponent("login.lock", isDirectory: false),
-            deadline: .after(min(deadline.remaining ?? longest, longest)), body)
-    }
-
     /// Puts back what a kill in the middle of a login has emptied, and refuses what SoftHSM would end the process for.
     /// Call it before loading the module.
     ///
@@ -100,21 +88,18 @@ extension SoftHSMDirectory {
     /// A file in which a few bytes have changed is unusable, too: SoftHSM would call the right PIN wrong, or not find
     /// the token.
     ///
-    /// Once an hour it also removes the debris of kills; see `sweep()`.
-    ///
     /// Costs one small read for each token when all is well; any number of processes may call it at once.
     ///
     /// - Throws: `timedOut` when another process holds the lock until `deadline`; `fileUnavailable`; `tokenAmbiguous`
     ///   as `requireDistinctTokens()`.
     @discardableResult
     package func heal(deadline: Deadline) throws(KeychainError) -> Healing {
-        sweep()
         let survey = try survey()
         guard !survey.unusable.isEmpty else {
             try requireDistinct(survey)
             return Healing(restored: [], unusable: [])
         }
-        let healing = try FileLock.holding(lockFile, deadline: deadline) { () throws(KeychainError) in
+        let healing = try holdingLock(until: deadline) { () throws(KeychainError) in
             try healLocked()
         }
         // With what was put back.
@@ -128,7 +113,7 @@ extension SoftHSMDirectory {
         var unusable: [String] = []
         for identifier in try survey().unusable {
             guard try staysUnusable(identifier) else { continue }
-            guard let copy = try read(copyFile(identifier)) else {
+            guard let copy = try readCopy(identifier) else {
                 unusable.append(identifier)
                 continue
             }
@@ -138,46 +123,80 @@ extension SoftHSMDirectory {
         return Healing(restored: restored, unusable: unusable)
     }
 
-    /// Brings the copies of all tokens up to date. Call it after a good login and after a PIN change.
+    /// Saves the copy of a token's file as it was when it was read last, if that differs from the saved one. Call it
+    /// after a good login, which proves that the file is not damaged.
     ///
-    /// Writes only where a PIN, a label or a serial number differs: the counters that every login
-    /// changes are not worth a sync. A file that a login is rewriting right now is left for the next time.
+    /// Reads nothing, since SoftHSM runs in this process: `heal()` has read the file before. A new copy is needed only
+    /// if a PIN, the label or the serial number differs, not for the counters that every login changes.
+    ///
+    /// - Throws: As `heal()`.
+    func saveCopy(serial: String, deadline: Deadline) throws(KeychainError) {
+        for (path, file) in filesRead(serial: serial) where !file.isSaved {
+            try holdingLock(until: deadline) { () throws(KeychainError) in
+                try saveCopy(file.bytes, of: URL(fileURLWithPath: path).lastPathComponent)
+            }
+            Self.filesRead.withLock { $0[path]?.isSaved = true }
+        }
+    }
+
+    /// What was read last of a token's file.
+    private struct FileRead {
+        let content: TokenFile
+        let bytes: SecretBytes
+        /// Whether there is a copy that differs in counters only.
+        var isSaved: Bool
+    }
+
+    /// The files of tokens as this process read them last, by the token's directory.
+    private static let filesRead = Lock<[String: FileRead]>([:])
+
+    private func filesRead(serial: String) -> [String: FileRead] {
+        Self.filesRead.withLock { files in
+            files.filter { $0.key.hasPrefix(tokensDirectory.filePath + "/") && $0.value.content.serial == serial }
+        }
+    }
+
+    /// The token, if this process has read its file before and the file is not empty. Opens no file.
+    func knownToken(serial: String, label: String) -> SoftHSMToken? {
+        for (path, file) in filesRead(serial: serial) where file.content.label == label {
+            let identifier = URL(fileURLWithPath: path).lastPathComponent
+            var status = stat()
+            guard unsafe lstat(tokenFile(identifier).filePath, &status) == 0, status.st_size > 0 else { continue }
+            return token(file.content, identifier)
+        }
+        return nil
+    }
+
+    /// Reads the files of all tokens, and saves the copies that differ. For a caller that knows the tokens to be whole.
     ///
     /// - Throws: As `heal()`.
     package func refreshCopies(deadline: Deadline) throws(KeychainError) {
-        for identifier in try identifiers() {
-            guard let current = try readToken(identifier) else { continue }
-            let copy = try read(copyFile(identifier))
-            if let copy, copy.content.substance == current.content.substance, isIntact(copy.bytes, identifier) {
-                continue
-            }
-            try FileLock.holding(lockFile, deadline: deadline) { () throws(KeychainError) in
-                try refreshCopyLocked(identifier)
-            }
-        }
+        for token in try tokens() { try saveCopy(serial: token.serial, deadline: deadline) }
     }
 
     /// Copies one token's file, for a caller that holds the lock.
     func refreshCopyLocked(_ identifier: String) throws(KeychainError) {
         guard let current = try readToken(identifier) else { return }
-        try PrivateFile.createDirectory(copiesDirectory)
-        try PrivateFile.createDirectory(copyFile(identifier).deletingLastPathComponent())
-        try PrivateFile.write(current.bytes, to: copyFile(identifier))
-        try PrivateFile.write(SecretBytes(utf8: Self.checksum(current.bytes)), to: checksumFile(identifier))
+        try saveCopy(current.bytes, of: identifier)
     }
 
-    /// A digest of the PIN that a token has, by what that PIN opens; empty where it cannot be told.
+    private func saveCopy(_ bytes: SecretBytes, of identifier: String) throws(KeychainError) {
+        try PrivateFile.createDirectory(copiesDirectory)
+        try PrivateFile.createDirectory(copyFile(identifier).deletingLastPathComponent())
+        try PrivateFile.write(bytes, to: copyFile(identifier))
+        try PrivateFile.write(SecretBytes(utf8: Self.checksum(bytes)), to: checksumFile(identifier))
+    }
+
+    /// A digest of the PIN that a token has, by what that PIN opens; empty if it cannot be told.
+    ///
+    /// By the file as this process read it last, which is before it loaded SoftHSM.
     func pinEdition(serial: String, label: String) -> Data {
-        do throws(KeychainError) {
-            for identifier in try identifiers() {
-                guard let file = try read(tokenFile(identifier))?.content, file.serial == serial, file.label == label
-                else { continue }
-                return Digest.sha256(Data(file.userPIN))
-            }
-        } catch {
-            // As where there is no such token.
+        if filesRead(serial: serial).isEmpty {
+            // A file that cannot be read tells nothing.
+            _ = try? tokens()
         }
-        return Data()
+        let file = filesRead(serial: serial).values.first { $0.content.label == label }
+        return file.map { Digest.sha256(Data($0.content.userPIN)) } ?? Data()
     }
 
     /// Heals, and returns the paths of the directories whose `token.object` stays unusable. - Throws: As `heal()`.
@@ -218,7 +237,7 @@ extension SoftHSMDirectory {
 
     private static func checksum(_ bytes: SecretBytes) -> String { Digest.sha256(bytes.copyData()).hexadecimal }
 
-    /// Whether a copy is as it was written. Copies of earlier versions have no checksum, and get one with the next login.
+    /// Whether a copy is as it was written.
     private func isIntact(_ copy: SecretBytes, _ identifier: String) -> Bool {
         // A checksum that cannot be read proves nothing.
         let known = (try? PrivateFile.read(checksumFile(identifier), limit: 256)) ?? nil
@@ -256,19 +275,30 @@ extension SoftHSMDirectory {
         return survey
     }
 
-    /// The file of a token; `nil` when it is missing or unusable, or damaged as its copy tells.
+    /// The file of a token; `nil` if it is missing, unusable, or damaged according to its copy.
     private func readToken(_ identifier: String) throws(KeychainError) -> (content: TokenFile, bytes: SecretBytes)? {
         guard let file = try read(tokenFile(identifier)) else { return nil }
-        // A copy that cannot be read is no witness.
-        guard let copy = (try? read(copyFile(identifier))) ?? nil, file.content.isDamaged(since: copy.content),
-            isIntact(copy.bytes, identifier)
-        else { return file }
-        return nil
+        // A copy that cannot be read proves nothing.
+        let copy = (try? readCopy(identifier)) ?? nil
+        let isCopyWhole = copy.map { isIntact($0.bytes, identifier) } ?? false
+        if let copy, isCopyWhole, file.content.isDamaged(since: copy.content) { return nil }
+        let isSaved = isCopyWhole && copy?.content.substance == file.content.substance
+        let known = FileRead(content: file.content, bytes: file.bytes, isSaved: isSaved)
+        Self.filesRead.withLock { $0[tokensDirectory.filePath + "/" + identifier] = known }
+        return file
+    }
+
+    private func readCopy(_ identifier: String) throws(KeychainError) -> (content: TokenFile, bytes: SecretBytes)? {
+        try read(copyFile(identifier), isCopy: true)
     }
 
     /// A well-formed token file; `nil` when it is missing or unusable.
-    private func read(_ url: URL) throws(KeychainError) -> (content: TokenFile, bytes: SecretBytes)? {
-        guard let file = try SoftHSMFile(url.filePath, limit: TokenFile.maximumLength + 1) else { return nil }
+    private func read(
+        _ url: URL, isCopy: Bool = false
+    ) throws(KeychainError) -> (content: TokenFile, bytes: SecretBytes)? {
+        guard let file = try SoftHSMFile(url.filePath, isCopy: isCopy, limit: TokenFile.maximumLength + 1) else {
+            return nil
+        }
         try PrivateFile.requirePrivate(file.status, path: url.filePath)
         guard file.bytes.count <= TokenFile.maximumLength, let content = TokenFile(file.bytes.copyBytes()) else {
             return nil
@@ -286,9 +316,7 @@ extension SoftHSMDirectory {
         for _ in 0..<200 {
             if try readToken(identifier) != nil { return false }
             let now = Self.fingerprint(url)
-            // A login that waits for the disk holds SoftHSM's lock while it does.
-            let isQuiet = try !SoftHSMFile.isLocked(url.filePath) && now == last
-            quiet = isQuiet ? quiet + 1 : 0
+            quiet = now == last ? quiet + 1 : 0
             last = now
             if quiet > 10 { return true }
             usleep(10_000)

@@ -38,7 +38,7 @@ extension SoftHSMDirectory {
                 "a token's label has 1 to \(Self.longestLabel) bytes and does not end in a blank.")
         }
         try activate()
-        return try FileLock.holding(lockFile, deadline: deadline) { () throws(KeychainError) in
+        return try holdingLock(until: deadline) { () throws(KeychainError) in
             _ = try healLocked()
             removeDebris()
             try requireDistinctTokens()
@@ -67,7 +67,7 @@ extension SoftHSMDirectory {
         serial: String, label: String, deadline: Deadline, keepingCopies keepsCopies: Bool = false,
         didLeave: () throws(KeychainError) -> Void = {}
     ) throws(KeychainError) {
-        try FileLock.holding(lockFile, deadline: deadline) { () throws(KeychainError) -> Void in
+        try holdingLock(until: deadline) { () throws(KeychainError) -> Void in
             let broken = try healLocked().unusable
             // A login of another process empties the token's file for a moment: one look is not enough.
             switch try awaitToken(serial: serial, label: label) {
@@ -81,7 +81,6 @@ extension SoftHSMDirectory {
                 try didLeave()
                 try removeCopies(serial: serial, label: label)
                 removeDebris()
-                removeObjectLocks(serial: serial)
                 return
             }
             // An earlier removal may have got no further than the token itself.
@@ -124,9 +123,7 @@ extension SoftHSMDirectory {
         for attempt in 0..<16 {
             if attempt > 0 { usleep(.random(in: 5_000...20_000) << UInt32(min(attempt, 5))) }
             do {
-                let (info, pin, officer) = try holdingLoginLock(until: deadline) {
-                    try Self.create(label, in: module)
-                }
+                let (info, pin, officer) = try Self.create(label, in: module)
                 return try finish(info, before, pin: pin, officer: officer)
             } catch let error as PKCS11Error {
                 cause = error
@@ -247,7 +244,7 @@ extension SoftHSMDirectory {
     ///
     /// - Throws: `timedOut` when another process holds the lock until `deadline`; `fileUnavailable`.
     func removeUnusableToken(_ identifier: String, deadline: Deadline) throws(KeychainError) {
-        try FileLock.holding(lockFile, deadline: deadline) { () throws(KeychainError) in
+        try holdingLock(until: deadline) { () throws(KeychainError) in
             guard try healLocked().unusable.contains(identifier) else { return }
             let names = try OpenDirectory.names(
                 in: tokensDirectory.appendingPathComponent(identifier, isDirectory: true))
@@ -260,7 +257,6 @@ extension SoftHSMDirectory {
         _ token: SoftHSMToken, didLeave: () throws(KeychainError) -> Void = {}
     ) throws(KeychainError) {
         try remove(token.directory.lastPathComponent, didLeave: didLeave)
-        removeObjectLocks(serial: token.serial)
     }
 
     private func remove(
@@ -291,7 +287,7 @@ extension SoftHSMDirectory {
         guard let serial = uri.serial, let label = uri.token, FileManager.default.fileExists(atPath: root.filePath) else {
             return
         }
-        try FileLock.holding(lockFile, deadline: deadline) { () throws(KeychainError) in
+        try holdingLock(until: deadline) { () throws(KeychainError) in
             try removeCopies(serial: serial, label: label)
             removeDebris()
         }
@@ -328,7 +324,8 @@ extension SoftHSMDirectory {
             let directory = tokensDirectory.appendingPathComponent(identifier, isDirectory: true)
             guard !FileManager.default.fileExists(atPath: directory.filePath) else { continue }
             // One that others can read counts all the same; one that is damaged is not known to be this token's.
-            guard let file = try SoftHSMFile(copyFile(identifier).filePath, limit: TokenFile.maximumLength + 1),
+            guard let file = try SoftHSMFile(
+                    copyFile(identifier).filePath, isCopy: true, limit: TokenFile.maximumLength + 1),
                 let content = TokenFile(file.bytes.copyBytes()), content.serial == serial, content.label == label
             else { continue }
             try removeCopy(identifier)

@@ -1,8 +1,9 @@
 import Foundation
 
-/// SoftHSM's `token.object`: what a token is called and the encrypted keys that its PINs open.
+/// SoftHSM's `token.object`: the token's label, its serial number, and the encrypted keys that its PINs open.
 ///
-/// See ``ObjectFile`` for the layout.
+/// Layout (SoftHSM 2.6, all numbers 8 bytes, big endian): a counter, then for each attribute its type, its kind
+/// (1 boolean, 2 number, 3 bytes) and its value; bytes begin with their count.
 struct TokenFile: Sendable, Equatable {
     /// The label without its padding.
     let label: String
@@ -41,10 +42,10 @@ struct TokenFile: Sendable, Equatable {
     /// A rewrite that was interrupted between two attributes is well-formed as far as it goes: hence
     /// the parts are required and not only the framing.
     init?(_ bytes: [UInt8]) {
-        guard let values = ObjectFile(bytes) else { return nil }
+        guard let values = Self.attributes(bytes) else { return nil }
         guard let label = values[Tag.label], let serial = values[Tag.serial],
             let officer = values[Tag.securityOfficerPIN], !officer.isEmpty,
-            let flags = values[Tag.flags].flatMap(ObjectFile.number)
+            let flags = values[Tag.flags].flatMap(Self.number)
         else { return nil }
         let user = values[Tag.userPIN] ?? []
         hasUserPIN = flags & Self.userPINInitialized != 0
@@ -75,6 +76,36 @@ struct TokenFile: Sendable, Equatable {
         guard new.count == old.count else { return true }
         guard !new.isEmpty else { return false }
         return zip(new, old).count { $0 == $1 } < new.count / 8 && Set(new).count > new.count / 2
+    }
+
+    /// The attributes by type; `nil` for a file that is empty or cut off.
+    private static func attributes(_ bytes: [UInt8]) -> [UInt64: [UInt8]]? {
+        var rest = bytes[...]
+        func take(_ count: UInt64) -> [UInt8]? {
+            guard count <= UInt64(rest.count) else { return nil }
+            defer { rest.removeFirst(Int(count)) }
+            return Array(rest.prefix(Int(count)))
+        }
+        guard take(8) != nil else { return nil }
+        var attributes: [UInt64: [UInt8]] = [:]
+        while !rest.isEmpty {
+            guard let type = take(8).flatMap(number), let kind = take(8).flatMap(number) else { return nil }
+            let count: UInt64? =
+                switch kind {
+                case 1: 1
+                case 2: 8
+                case 3: take(8).flatMap(number)
+                default: nil
+                }
+            guard let value = count.flatMap(take) else { return nil }
+            attributes[type] = value
+        }
+        return attributes
+    }
+
+    /// A number of 8 bytes; `nil` for anything else.
+    private static func number(_ bytes: [UInt8]) -> UInt64? {
+        bytes.count == 8 ? bytes.reduce(0) { $0 << 8 | UInt64($1) } : nil
     }
 
     private static func text(_ bytes: [UInt8]) -> String {
