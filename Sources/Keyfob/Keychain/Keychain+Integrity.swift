@@ -173,16 +173,17 @@ extension Keychain {
         }
     }
 
-    /// Destroys the objects that interrupted changes have left on the token, and nothing else.
+    /// Destroys the objects that interrupted changes have left on the token, and removes empty object files of SoftHSM.
     ///
-    /// - Returns: What was removed; see ``VaultFinding/Code/objectUnlisted``.
+    /// - Returns: What was removed; see ``VaultFinding/Code/objectUnlisted`` and ``VaultFinding/Code/objectUnreadable``.
     /// - Throws: `KeychainError`; `vaultBusy`, and the errors of `unlock()` and of the token.
     @available(*, noasync, message: "use the asynchronous form")
     public func removeUnlistedObjects() throws -> [VaultFinding] {
         let keys = try keys()
-        let findings = try unlistedObjectFindings(keys)
+        let findings = try unlistedObjectFindings(keys) + unreadableObjectFindings()
         try writer(keys).discardPending()
-        return findings
+        let left = Set(try unlistedObjectFindings(keys) + unreadableObjectFindings())
+        return findings.filter { !left.contains($0) }
     }
 
     /// Takes the rows that are in the vault for the ones that were written last.

@@ -165,6 +165,8 @@ struct TokenWriter: Sendable {
         guard !unfinished.isEmpty else { return [] }
         let absent = unfinished.filter { one in !objects.contains { one.matches($0) } }
         if !absent.isEmpty {
+            // The kill may have left their files empty. SoftHSM lists no object for such a file.
+            try token.removeUnfinishedObjects(since: nil)
             try store.write(keys.tree) { writer in for one in absent { try writer.delete(rowID: one.rowID) } }
         }
         return unfinished.filter { one in !absent.contains { $0.rowID == one.rowID } }
@@ -175,6 +177,7 @@ struct TokenWriter: Sendable {
     /// - Parameter isWanted: Which of them.
     func discardPending(where isWanted: (UnfinishedObject) -> Bool = { _ in true }) throws {
         try alone {
+            try token.removeUnfinishedObjects(since: nil)
             let pending = try store.read(keys.tree) { try $0.unfinishedObjects(keys) }
                 .filter { $0.state == .pending && isWanted($0) }
             guard !pending.isEmpty else { return }

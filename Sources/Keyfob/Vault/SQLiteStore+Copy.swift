@@ -18,6 +18,15 @@ extension SQLiteStore {
         _ = try SQLiteStore(path: path, keychain: keychain, use: .look, busyTimeout: busyTimeout)
         do {
             let database = try connect(path: path, use: .look, busyTimeout: busyTimeout)
+            let removals = try database.read { db in
+                try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM item WHERE state = ?", arguments: [RowState.removing.rawValue])
+            }
+            // A restored copy would finish the removal, and destroy a key that was imported again since.
+            guard removals == 0 else {
+                throw KeychainError(
+                    .refused, "an interrupted removal of keychain \"\(keychain)\" is not finished; no backup was made.",
+                    hint: "Unlock the keychain, which finishes the removal, and try again.")
+            }
             try database.writeWithoutTransaction { try $0.execute(sql: "VACUUM INTO ?", arguments: [target]) }
             try database.close()
         } catch { throw translate(error, path: path, title: "keychain \"\(keychain)\"") }

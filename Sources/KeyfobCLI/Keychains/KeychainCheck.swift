@@ -25,7 +25,8 @@ struct KeychainCheck: ParsableCommand {
             more: passwords for good, and what is noted of certificates and keys, which themselves stay on the token.
 
             With --repair the keys and certificates are destroyed that an interrupted command has left on the token and \
-            that no list shows. Without it the same command, given again, uses them.
+            that no list shows, and empty files of SoftHSM are removed. Without it the same command, given again, uses \
+            them.
             """)
 
     @Argument(help: "The keychain.", completion: NameCompletion.keychains)
@@ -73,14 +74,16 @@ struct KeychainCheck: ParsableCommand {
                 findings = try keychain.vaultFindings()
             }
         }
-        let unlisted = findings.filter { $0.code == .objectUnlisted }
+        let unlisted = findings.filter { [.objectUnlisted, .objectUnreadable].contains($0.code) }
         if repair, !unlisted.isEmpty {
-            let what = "\(Phrases.counted(unlisted.count, "unlisted object")) on token \"\(keychain.tokenLabel)\""
+            let token = "token \"\(keychain.tokenLabel)\""
+            let what = "what interrupted commands have left on \(token)"
             if global.dryRun { lines.append("Would destroy \(what).") }
             if try isWanted("Destroy \(what)? This cannot be undone.", unlisted) {
-                removed += try keychain.removeUnlistedObjects()
-                isChanged = true
-                lines.append("Destroyed \(what).")
+                let destroyed = try keychain.removeUnlistedObjects()
+                removed += destroyed
+                isChanged = !destroyed.isEmpty || isChanged
+                lines.append("Destroyed \(Phrases.counted(destroyed.count, "object")) on \(token).")
                 findings = try keychain.vaultFindings()
             }
         }
@@ -159,7 +162,7 @@ struct KeychainCheck: ParsableCommand {
         if findings.contains(where: \.code.canBeRemoved) {
             lines.append("    Or remove what is damaged, for good: \(command) --remove-damaged")
         }
-        if findings.contains(where: { $0.code == .objectUnlisted }) {
+        if findings.contains(where: { [.objectUnlisted, .objectUnreadable].contains($0.code) }) {
             lines.append("    Destroy what interrupted commands have left: \(command) --repair")
         }
         if !output.isQuiet, !output.format.isMachineReadable { lines += try UnusedTokens.lines() }

@@ -29,6 +29,21 @@ import Testing
         return result.output
     }
 
+    @Test func `commands at once all reach a token in a SoftHSM directory that is not ours`() async throws {
+        let (household, environment) = try household()
+        let stored = try household.keyfob(["set", "a", "--stdin"], input: Data("v".utf8), environment: environment)
+        try #require(stored.status == 0, "\(stored.error)")
+        for _ in 0..<5 {
+            let results: [Tool.Result] = try await withThrowingTaskGroup(of: Tool.Result.self) { group in
+                for _ in 0..<8 {
+                    group.addTask { try await onThread { try household.keyfob(["get", "a"], environment: environment) } }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            for result in results { #expect(result.output == "v\n", "\(result.error)") }
+        }
+    }
+
     @Test func `no certificate without an identifier is taken for a key's, and by it no key is destroyed`() throws {
         let (household, environment) = try household()
         try tool(["--keypairgen", "--key-type", "EC:prime256v1", "--label", "deploy"], environment)

@@ -128,6 +128,20 @@ import Testing
         #expect(try unfinished(other) == 0)
     }
 
+    @Test func `no backup is made before an interrupted removal is finished`() throws {
+        let test = try TestKeychain()
+        let key = try test.keychain.generateKey(.aes(bits: 128), label: "key")
+        let object = try #require(key.item.object)
+        let row = try #require(key.reference).identity
+        try leave([UnfinishedObject(removing: object, rows: [row], name: nil)], in: test.keychain)
+        let directory = try TemporaryDirectory()
+        let keychains = Keychains(test.keychain.directories)
+        #expect(code { try keychains.backUp(test.keychain.name, to: directory.url("backup")) } == .refused)
+        #expect(try test.reopen().find(.keys).isEmpty)
+        try keychains.backUp(test.keychain.name, to: directory.url("backup"))
+        #expect(FileManager.default.fileExists(atPath: directory.file("backup")))
+    }
+
     @Test func `a token that refuses to destroy an object is no obstacle to anything else`() throws {
         let directory = try TemporaryDirectory()
         let token = try TestToken.make(label: "keeper")
