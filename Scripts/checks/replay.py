@@ -151,6 +151,12 @@ def read_log(path):
         yield operation, int(inode), int(number), first, second, data[end + 1:at]
 
 
+def described(record, root):
+    """A record in words, with paths relative to `root`."""
+    paths = [path.removeprefix(f"{root}/") for path in record[3:5] if path]
+    return " ".join([record[0], *paths])
+
+
 def write_tree(tree, root):
     """Writes what after_cut returned to the new directory `root`."""
     for path, (mode, content) in sorted(tree.items()):

@@ -3,6 +3,7 @@
 A check looks from outside only: it runs the command in a fresh process. It knows nothing of files and journals.
 """
 
+import json
 import subprocess
 
 from .home import DONE, NOT_FOUND, USABLE_WITH_WARNINGS, make_p12
@@ -106,7 +107,10 @@ def identity(name):
 
 def keychain(name):
     def effect(home):
-        if name not in listed(home):
+        names = listed(home)
+        if not isinstance(names, list):
+            return names
+        if name not in names:
             return ABSENT
         stored = home.run("set", "probe", "--replace", "--stdin", "-k", name, stdin=b"probe")
         got = home.run("get", "probe", "--raw", "-k", name)
@@ -116,7 +120,10 @@ def keychain(name):
 
 
 def site(home):
-    if "site" not in listed(home):
+    names = listed(home)
+    if not isinstance(names, list):
+        return names
+    if "site" not in names:
         return ABSENT
     problems = check_site(home)
     return problems[0] if problems else WHOLE
@@ -135,8 +142,11 @@ def backup_file(path):
 
 
 def listed(home):
-    document = home.document("keychain", "ls")
-    return [entry["name"] for entry in (document or {}).get("keychains", [])]
+    """The names of the keychains, or a sentence on why they are not listed."""
+    got = home.run("keychain", "ls", "--json")
+    if got.code != DONE:
+        return f"keychain ls fails: {got.text}"
+    return [entry["name"] for entry in json.loads(got.out)["keychains"]]
 
 
 def fingerprints(home, name):

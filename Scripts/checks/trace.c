@@ -99,10 +99,22 @@ static int isFile(int fd, struct stat *status) {
     return fstat(fd, status) == 0 && (S_ISREG(status->st_mode) || S_ISDIR(status->st_mode));
 }
 
+// Records a call on an open file.
+static void recordOpen(const char *operation, int fd, long number, const void *data, long length) {
+    static char path[4096];
+    char link[64];
+    struct stat status;
+    if (!isFile(fd, &status)) return;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t n = readlink(link, path, sizeof path - 1);
+    path[n < 0 ? 0 : n] = 0;
+    record(operation, status.st_ino, number, path, "", data, (size_t)length);
+}
+
 static void recordWrite(int fd, long offset, const void *data, long length) {
     struct stat status;
     if (length <= 0) return;
-    if (isFile(fd, &status)) record("write", status.st_ino, offset, "", "", data, (size_t)length);
+    if (isFile(fd, &status)) recordOpen("write", fd, offset, data, length);
     else if (fd == STDOUT_FILENO || fd == STDERR_FILENO) record("said", 0, 0, "", "", data, (size_t)length);
 }
 
@@ -180,7 +192,7 @@ static void log_call(long number, const long *a, long result) {
         if (stat(first, &status) == 0) record("mode", status.st_ino, status.st_mode, "", "", "", 0);
         break;
     case SYS_fchmod:
-        if (isFile(fd, &status)) record("mode", status.st_ino, status.st_mode, "", "", "", 0);
+        if (isFile(fd, &status)) recordOpen("mode", fd, status.st_mode, "", 0);
         break;
     case SYS_write:
         recordWrite(fd, lseek(fd, 0, SEEK_CUR) - result, (const void *)a[1], result);
@@ -200,14 +212,14 @@ static void log_call(long number, const long *a, long result) {
         break;
     }
     case SYS_ftruncate:
-        if (isFile(fd, &status)) record("length", status.st_ino, a[1], "", "", "", 0);
+        recordOpen("length", fd, a[1], "", 0);
         break;
     case SYS_fallocate:
-        if (isFile(fd, &status)) record("length", status.st_ino, status.st_size, "", "", "", 0);
+        if (isFile(fd, &status)) recordOpen("length", fd, status.st_size, "", 0);
         break;
     case SYS_fsync:
     case SYS_fdatasync:
-        if (isFile(fd, &status)) record("sync", status.st_ino, 0, "", "", "", 0);
+        recordOpen("sync", fd, 0, "", 0);
         break;
     case SYS_sync:
     case SYS_syncfs:
