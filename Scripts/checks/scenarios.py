@@ -4,6 +4,7 @@ A check looks from outside only: it runs the command in a fresh process. It know
 """
 
 import json
+import os
 import subprocess
 
 from .home import DONE, NOT_FOUND, USABLE_WITH_WARNINGS, make_p12
@@ -130,11 +131,16 @@ def site(home):
 
 
 def backup_file(path):
+    """Whether the backup restores keychain "site" after that keychain was removed. The home is put back afterwards."""
     def effect(home):
-        if home.run("keychain", "restore", path, "--dry-run", "--name", "copy").code == DONE:
-            return WHOLE
-        exists = subprocess.run(["test", "-e", path], check=False).returncode == 0
-        return "the backup is there and cannot be restored" if exists else ABSENT
+        if not os.path.lexists(path):
+            return ABSENT
+        home.save("aside")
+        home.run("keychain", "rm", "site", "--yes")
+        restored = home.run("keychain", "restore", path)
+        problems = check_site(home) if restored.code == DONE else [restored.text]
+        home.load("aside")
+        return f"the backup is there and cannot be restored: {problems[0]}" if problems else WHOLE
     return effect
 
 
