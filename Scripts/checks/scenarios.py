@@ -196,7 +196,7 @@ def audit(home, name="login"):
 
 
 def everything(home, scenario):
-    """What the template had and the command was not asked to destroy. A quick check looks at the most important part."""
+    """What the template had and the command was not asked to destroy. A quick check looks at a part of it."""
     if scenario.template == "empty":
         return []
     problems = audit(home)

@@ -277,8 +277,8 @@ int pthread_sigmask(int how, const sigset_t *set, sigset_t *old) {
 #define CHANGES(number) IF_CALL(number), TRAP
 // These are refused, so that the program writes in another way that can be recorded.
 #define UNKNOWN(number) IF_CALL(number), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS)
-#define OPENS(number, flags)                                                                                            \
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (number), 0, 4), LOAD(args[flags]),                                             \
+#define OPENS(number, flags) \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (number), 0, 4), LOAD(args[flags]), \
         BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, O_CREAT | O_TRUNC, 0, 1), TRAP, ALLOW
 
 __attribute__((constructor)) static void install(void) {
