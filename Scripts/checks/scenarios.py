@@ -1,0 +1,272 @@
+"""The commands that are interrupted, and what must hold afterwards.
+
+A check looks from outside only: it runs the command in a fresh process. It knows nothing of files and journals.
+"""
+
+import json
+import os
+import subprocess
+
+from .home import DONE, NOT_FOUND, USABLE_WITH_WARNINGS, make_p12
+
+ABSENT, WHOLE = "absent", "whole"
+
+
+class Scenario:
+    """A command, the words to repeat it with, and `effect(home)`: ABSENT, WHOLE or a sentence on what is half.
+
+    - absent_when_done: the command removes; once it is done, its effect is ABSENT.
+    - spared: what the template has and the command may remove: "old", "site".
+    """
+
+    def __init__(self, name, words, effect, again=(), template="full", absent_when_done=False, spared=(), needs=None):
+        self.name, self.words, self.effect, self.template = name, words, effect, template
+        self.again = [*words, *again]
+        self.done_effect = ABSENT if absent_when_done else WHOLE
+        self.spared, self.needs = spared, needs
+
+
+def prepare(home):
+    """Makes the templates: "empty", and "full" with a keychain of each kind of item and a second keychain."""
+    for name in ("imported", "coming", "later"):
+        make_p12(home.base, name)
+    home.clear()
+    home.save("empty")
+    home.must("init", "--unattended")
+    home.must("set", "keep", "--stdin", "--keep-newline", stdin=b"kept \xc3\xa9\n")
+    home.must("set", "old", "--stdin", stdin=b"old value")
+    home.must("key", "generate", "loose", "--type", "ec")
+    home.must(*import_words(home, "imported"))
+    home.must("identity", "create", "mine", "--self-signed", "--cn", "mine")
+    home.must("keychain", "create", "site", "--unattended")
+    home.must("set", "s", "--stdin", "-k", "site", stdin=b"site value")
+    home.must("identity", "create", "shop", "--self-signed", "--cn", "shop", "-k", "site")
+    home.keys = {k: fingerprints(home, k) for k in ("login", "site")}
+    home.save("full")
+    if knows(home, "backup"):
+        home.must("keychain", "backup", str(home.path / "site.tar"), "-k", "site")
+        home.must("keychain", "rm", "site", "--yes")
+        home.save("without-site")
+
+
+def knows(home, verb):
+    return home.run("help", "keychain", verb).code == DONE
+
+
+def import_words(home, name):
+    source = f"file:{home.base}/passphrase"
+    return ["identity", "import", str(home.base / f"{name}.p12"), "--name", name, "--pass-source", source]
+
+
+def scenarios(home):
+    value = ["--from-file", str(home.base / "value"), "--keep-newline"]
+    backup = str(home.path / "new.tar")
+    return [
+        Scenario("set", ["set", "new", *value], secret("new", home.base / "value"), again=["--if-missing"]),
+        Scenario("rm", ["rm", "old", "--yes"], secret("old", b"old value"), again=["--if-exists"],
+                 absent_when_done=True, spared=("old",)),
+        Scenario("import", import_words(home, "coming"), identity("coming")),
+        Scenario("create", ["identity", "create", "new", "--self-signed", "--cn", "new"], identity("new"),
+                 again=["--if-missing"]),
+        Scenario("renew", ["identity", "renew", "mine", "--force", "--new-key"], identity("mine")),
+        Scenario("init", ["init", "--unattended"], keychain("login"), template="empty"),
+        Scenario("keychain-create", ["keychain", "create", "other", "--unattended"], keychain("other"),
+                 again=["--if-missing"]),
+        Scenario("keychain-rm", ["keychain", "rm", "site", "--yes"], site, again=["--if-exists"],
+                 absent_when_done=True, spared=("site",)),
+        Scenario("backup", ["keychain", "backup", backup, "-k", "site"], backup_file(backup), again=["--force"],
+                 needs="backup"),
+        Scenario("restore", ["keychain", "restore", str(home.path / "site.tar")], site, template="without-site",
+                 spared=("site",), needs="restore"),
+    ]
+
+
+# Effects
+
+
+def secret(name, expected):
+    def effect(home):
+        value = expected if isinstance(expected, bytes) else expected.read_bytes()
+        got = home.run("get", name, "--raw")
+        if got.code == NOT_FOUND:
+            return ABSENT
+        return WHOLE if got.code == DONE and got.out == value else f"secret {name} does not read back: {got.text}"
+    return effect
+
+
+def identity(name):
+    def effect(home):
+        got = home.run("identity", "check", name)
+        if got.code in (DONE, USABLE_WITH_WARNINGS):
+            return WHOLE
+        if got.code != NOT_FOUND:
+            return f"identity {name} is listed and not usable: {got.text}"
+        names = [key["name"] for key in (home.document("key", "ls") or {}).get("keys", [])]
+        return f"key {name} has no certificate" if name in names else ABSENT
+    return effect
+
+
+def keychain(name):
+    def effect(home):
+        names = listed(home)
+        if not isinstance(names, list):
+            return names
+        if name not in names:
+            return ABSENT
+        stored = home.run("set", "probe", "--replace", "--stdin", "-k", name, stdin=b"probe")
+        got = home.run("get", "probe", "--raw", "-k", name)
+        ok = stored.code == DONE and got.out == b"probe"
+        return WHOLE if ok else f"keychain {name} is listed and not usable: {stored.text}; {got.text}"
+    return effect
+
+
+def site(home):
+    names = listed(home)
+    if not isinstance(names, list):
+        return names
+    if "site" not in names:
+        return ABSENT
+    problems = check_site(home)
+    return problems[0] if problems else WHOLE
+
+
+def backup_file(path):
+    """Whether the backup restores keychain "site" after that keychain was removed. The home is put back afterwards."""
+    def effect(home):
+        if not os.path.lexists(path):
+            return ABSENT
+        home.save("aside")
+        home.run("keychain", "rm", "site", "--yes")
+        restored = home.run("keychain", "restore", path)
+        problems = check_site(home) if restored.code == DONE else [restored.text]
+        home.load("aside")
+        return f"the backup is there and cannot be restored: {problems[0]}" if problems else WHOLE
+    return effect
+
+
+# What must always hold
+
+
+def listed(home):
+    """The names of the keychains, or a sentence on why they are not listed."""
+    got = home.run("keychain", "ls", "--json")
+    if got.code != DONE:
+        return f"keychain ls fails: {got.text}"
+    return [entry["name"] for entry in json.loads(got.out)["keychains"]]
+
+
+def fingerprints(home, name):
+    document = home.document("key", "ls", "-k", name)
+    return {key["fingerprint"] for key in (document or {}).get("keys", [])}
+
+
+def signs(home, name, chain="login"):
+    got = home.run("identity", "check", name, "-k", chain)
+    return [] if got.code in (DONE, USABLE_WITH_WARNINGS) else [f"identity {name} does not sign: {got.text}"]
+
+
+def check_loose(home):
+    """A key without a certificate signs a request, which openssl verifies."""
+    request = home.run("key", "csr", "loose", "--cn", "loose")
+    verified = subprocess.run(
+        ["openssl", "req", "-verify", "-noout"], input=request.out, capture_output=True, check=False)
+    return [] if request.code == DONE and verified.returncode == 0 else [f"key loose does not sign: {request.text}"]
+
+
+def check_site(home):
+    problems = signs(home, "shop", "site")
+    got = home.run("get", "s", "--raw", "-k", "site")
+    if got.out != b"site value":
+        problems.append(f"secret s of keychain site is lost: {got.text}")
+    return problems + lost_keys(home, "site")
+
+
+def lost_keys(home, name):
+    lost = home.keys[name] - fingerprints(home, name)
+    return [f"{len(lost)} keys of keychain {name} are lost"] if lost else []
+
+
+def audit(home, name="login"):
+    """`keychain check` finds nothing, or leftovers only."""
+    got = home.run("keychain", "check", name, "--secrets")
+    findings = [line for line in (got.out + got.err).decode("utf-8", "replace").splitlines() if line.strip()]
+    if got.code == DONE or (findings and all("leftover" in line for line in findings)):
+        return []
+    return [f"keychain check {name}: {got.text}"]
+
+
+def everything(home, scenario):
+    """What the template had and the command was not asked to destroy. A quick check looks at a part of it."""
+    if scenario.template == "empty":
+        return []
+    problems = audit(home)
+    for name, value in (("keep", b"kept \xc3\xa9\n"), ("old", b"old value")):
+        if name in scenario.spared or (name == "old" and home.is_quick):
+            continue
+        got = home.run("get", name, "--raw")
+        if got.out != value:
+            problems.append(f"secret {name} is lost: {got.text}")
+    problems += lost_keys(home, "login")
+    for name in ("imported", "mine"):
+        problems += signs(home, name)
+    if home.is_quick:
+        return problems
+    entries = (home.document("identity", "ls") or {}).get("identities")
+    if entries is None:
+        problems.append("identity ls fails")
+    for name in {entry["name"] for entry in entries or []} - {"imported", "mine"}:
+        problems += signs(home, name)
+    problems += check_loose(home)
+    if "site" not in scenario.spared:
+        problems += check_site(home)
+    return problems
+
+
+def verify(home, scenario, reported):
+    """Checks a home after the command was interrupted.
+
+    - reported: whether the command said that it was done.
+    - Returns: sentences on what is wrong.
+    """
+    effect = scenario.effect(home)
+    problems = [] if effect in (ABSENT, WHOLE) else [f"half: {effect}"]
+    if reported and effect != scenario.done_effect:
+        problems.append(f"reported as done, but {effect}")
+    problems += everything(home, scenario)
+    again = home.run(*scenario.again)
+    if again.code != DONE:
+        return problems + [f"the same command again fails: {again.text}"]
+    effect = scenario.effect(home)
+    if effect != scenario.done_effect:
+        problems.append(f"after the same command again: {effect}")
+    return problems + audit(home)
+
+
+# Backups of a vault
+
+
+def vault_changes(home):
+    """The commands during which vaults are copied."""
+    nothing = secret("keep", b"")
+    return [
+        Scenario("import", import_words(home, "coming"), nothing),
+        Scenario("identity-rm", ["identity", "rm", "mine", "--yes"], nothing),
+    ]
+
+
+def all_keys_sign(home, keys):
+    """Every key of `keys`, fingerprints by keychain, still signs after the keychains were used."""
+    problems = []
+    for name, expected in keys.items():
+        # Commands that write repair what they find half. Their results do not matter here.
+        home.run("set", "probe", "--replace", "--stdin", "-k", name, stdin=b"probe")
+        home.run("key", "generate", "probe", "--type", "ec", "-k", name)
+        found = fingerprints(home, name)
+        problems += [f"key {lost} of keychain {name} is lost" for lost in sorted(expected - found)]
+        for fingerprint in sorted(expected & found):
+            request = home.run("key", "csr", fingerprint, "--cn", "x", "-k", name)
+            verified = subprocess.run(
+                ["openssl", "req", "-verify", "-noout"], input=request.out, capture_output=True, check=False)
+            if request.code != DONE or verified.returncode != 0:
+                problems.append(f"key {fingerprint} of keychain {name} does not sign: {request.text}")
+    return problems
