@@ -1,6 +1,6 @@
 import Foundation
 
-/// What an identity or a certificate is preferred for: a service, a person, or whatever a program calls it by.
+/// The use for which an identity or certificate is preferred: a service, a person, or any other name.
 package struct Preference: Hashable, Sendable {
     /// `identity` for a certificate with its key, `certificate` for one without; the two are independent.
     let itemClass: ItemClass
