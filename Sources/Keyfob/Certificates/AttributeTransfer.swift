@@ -95,8 +95,9 @@ extension ItemAttributes {
 extension Keychain {
     /// The certificates of a name that a new certificate replaces, without those of other owners.
     ///
-    /// That is the renewed certificate if it has the name. Otherwise it is those whose owners have another version of
-    /// the certificate, then those without an owner. If there is nothing but the name to go by, it is all of them.
+    /// That is the renewed certificate if it has the name. Otherwise it is those that share an owner with other
+    /// versions of the new certificate. If there are no other versions, it is those without an owner; if there are
+    /// none, it is all of them.
     ///
     /// - Parameters:
     ///   - inUse: The certificates that have the name.

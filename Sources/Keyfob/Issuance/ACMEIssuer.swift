@@ -193,13 +193,13 @@ public struct ACMEIssuer: CertificateIssuer {
 
     /// Whether a certificate that was issued earlier should be installed.
     ///
-    /// It must not be installed already, not be due for renewal soon, and have all requested names. One that is not
-    /// valid yet is acceptable, because another order would count against the authority's limits.
+    /// It must have all requested names, must not be due for renewal, and must not be installed already. One that is
+    /// not valid yet is acceptable, because another order would count against the authority's limits.
     private func isOfUse(_ certificate: Certificate, for request: CertificationRequest) throws -> Bool {
         guard certificate.names(missingOf: request).isEmpty else { return false }
         let (lifetime, now) = (certificate.notAfter.timeIntervalSince(certificate.notBefore), Date())
         guard now < certificate.notBefore + lifetime * RenewalPolicy.dueAfter else { return false }
-        // A certificate due for renewal does not remain valid longer than this, so waiting any longer is useless.
+        // The current certificate remains valid for at most this time once its renewal is due.
         guard certificate.notBefore < now + lifetime * (1 - RenewalPolicy.dueAfter) else { return false }
         return try !keychain.index.objects(keychain.keys()).contains { $0.certificateDER == certificate.der }
     }

@@ -2,8 +2,8 @@ import Foundation
 import KeyfobPrimitives
 import OpenSSL
 
-/// The record of a certificate that is not in the keychain yet: the key that a renewal makes for it, with any issuer,
-/// and the order at an ACME server.
+/// The record of a certificate that is not in the keychain yet. It holds the key that a renewal makes for it, with any
+/// issuer, and the order at an ACME server.
 ///
 /// A key without a certificate may belong to an earlier version that was replaced because the key must not be used any
 /// more. So a renewal reuses only a recorded key.

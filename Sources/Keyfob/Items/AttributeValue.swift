@@ -6,7 +6,7 @@ import KeyfobPrimitives
 /// Text is compared by its bytes, never by Unicode equivalence: names that look alike may differ, as in Apple's
 /// keychain.
 public enum AttributeValue: Sendable {
-    /// Text, which may hold any character, NUL included.
+    /// Text with any characters, including NUL.
     case string(String)
     /// Bytes.
     case data(Data)

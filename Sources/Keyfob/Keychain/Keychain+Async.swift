@@ -9,8 +9,8 @@ public import PKCS11
 /// a change. Only issuers and servers of certificates are not contacted again after a cancellation.
 ///
 /// Each form throws the errors of its blocking form. It also throws `KeychainError` with code `timedOut` if a single
-/// call of the token's module takes longer than ``Keychain/Options/timeout``, or two seconds if that is longer, or ten
-/// minutes for generating a key. The blocking forms wait as long as the module takes.
+/// call of the token's module takes longer than ``Keychain/Options/timeout``. That limit is at least two seconds, and
+/// at least ten minutes for generating a key. The blocking forms wait as long as the module takes.
 extension Keychain {
     func run<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
         try await ModuleWatch.run(limit: moduleLimit, body)

@@ -3,9 +3,9 @@ extension Keychain {
     /// Removes items: their rows, and an object with its last row.
     ///
     /// The certificate of an identity is removed, and the key unless another certificate needs it. The public half of a
-    /// private key is removed with it, unless it is an item of its own. A public key stays on the token as long as its
-    /// private half, which cannot be used without it, if it was stored as an item or is removed by the rules of
-    /// Keychain Services.
+    /// private key is removed with it, unless it is an item of its own. A public key that was stored as an item, or is
+    /// removed by the rules of Keychain Services, stays on the token as long as its private half. The private half
+    /// cannot be used without it.
     func deleteOnToken(_ criteria: Criteria) throws -> Int {
         let keys = try keys()
         let found = try findOnToken(criteria)
