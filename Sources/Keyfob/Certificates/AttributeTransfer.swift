@@ -2,17 +2,18 @@ import Foundation
 import OpenSSL
 import PKCS11
 
-/// The attributes that the items of a certificate or key hand on to the items of the next version.
+/// The attributes that the items of a certificate or key pass on to the items of the next version.
 ///
-/// A certificate that two access groups see is two items and has two shares: the groups that see the version before
-/// see the next version, and no others.
+/// A certificate that two access groups see is two items and has two shares. The groups that see the previous version
+/// see the next one, and no others.
 struct AttributeTransfer {
-    /// One for each owner, the one that was changed last first; empty where the items had no attributes of their own.
+    /// One share for each owner, the most recently changed item's first; empty if the items had no attributes of their
+    /// own.
     private(set) var shares: [ItemAttributes] = []
-    /// How the identity is renewed from now on.
+    /// The renewal policy of the new version.
     var policy: AttributeValue?
 
-    /// The attributes of items that are made: the shares with the policy, or the policy alone.
+    /// The attributes of the new items: the shares with the policy, or the policy alone.
     var complete: [ItemAttributes] {
         (shares.isEmpty ? [ItemAttributes()] : shares).map { share in
             var share = share
@@ -21,7 +22,7 @@ struct AttributeTransfer {
         }
     }
 
-    /// The attributes of certificates that were stored with the leaf, so that its owners find them.
+    /// The attributes of the authorities stored with the leaf, so that its owners find them.
     var ofAuthorities: [ItemAttributes] {
         shares.map { $0.owner.merging($0.filtered([.accessible])) }
     }
@@ -32,7 +33,8 @@ struct AttributeTransfer {
         return shares.contains { $0.owner == owner } || shares.isEmpty && stored.hasNoGroup
     }
 
-    /// Adds the attributes of an item. Call it with the item that was changed last first: its values count.
+    /// Adds the attributes of an item. Call it in order of the last change, latest first: earlier calls take
+    /// precedence.
     mutating func add(_ stored: ItemAttributes) {
         var share = stored.filtered(Self.lasting)
         guard let index = shares.firstIndex(where: { $0.owner == share.owner }) else {
@@ -44,21 +46,21 @@ struct AttributeTransfer {
         shares[index].preferences += stored.preferences.filter { !shares[index].preferences.contains($0) }
     }
 
-    /// Attributes of the item rather than of its bytes or dates: trust in a certificate, or the days on which a key may
-    /// be used, are not handed on.
+    /// Attributes of the item rather than of its bytes or dates. Trust in a certificate and the validity dates of a key
+    /// are not passed on.
     private static let lasting: Set<AttributeName> = ItemAttributes.ownerNames.union([
         .accessible, .accessControl, .systemBound, .alias, .comment, .program,
     ])
 }
 
 extension ItemAttributes {
-    /// The parts of a primary key that tell the owner of an item, and none that the object tells.
+    /// The attributes of a primary key that identify the owner of an item, without those that the object determines.
     fileprivate static let ownerNames: Set<AttributeName> = groupNames.union([.applicationTag, .creator])
     private static let groupNames: Set<AttributeName> = [
         .accessGroup, .synchronizable, .syncViewHint, .tokenID, .multiUser, .sharingGroup,
     ]
 
-    /// The owner of the item. Absent and empty are the same.
+    /// The owner of the item. Absent and empty values are equal.
     fileprivate var owner: ItemAttributes {
         var owner = ItemAttributes()
         for (name, value) in self where Self.ownerNames.contains(name) {
@@ -68,10 +70,10 @@ extension ItemAttributes {
         return owner
     }
 
-    /// The attributes that tell the item from items of other access groups.
+    /// The attributes that distinguish the item from items of other access groups.
     fileprivate var group: ItemAttributes { owner.filtered(Self.groupNames) }
 
-    /// Whether the item belongs to no access group, as items that the command makes.
+    /// Whether the item belongs to no access group, like items made by the command.
     fileprivate var hasNoGroup: Bool { filtered(Self.groupNames).count == 0 }
 
     fileprivate func merging(_ other: ItemAttributes) -> ItemAttributes {
@@ -80,7 +82,8 @@ extension ItemAttributes {
         return merged
     }
 
-    /// The same without a protection of its own where `item` has one: the two attributes of it are one statement.
+    /// The attributes without a protection of their own if `item` has one: the two protection attributes belong
+    /// together.
     fileprivate func yielding(to item: ItemAttributes) -> ItemAttributes {
         guard item[.accessible] != nil || item[.accessControl] != nil else { return self }
         var own = self
@@ -90,14 +93,15 @@ extension ItemAttributes {
 }
 
 extension Keychain {
-    /// The certificates of a name that make room for a certificate, without those of other owners.
+    /// The certificates of a name that a new certificate replaces, without those of other owners.
     ///
-    /// The one that is renewed, if it has the name. Otherwise those of the owners of the certificate's other versions;
-    /// else those without an owner; else all, since only the name tells.
+    /// That is the renewed certificate if it has the name. Otherwise it is those that share an owner with other
+    /// versions of the new certificate. If there are no other versions, it is those without an owner; if there are
+    /// none, it is all of them.
     ///
     /// - Parameters:
     ///   - inUse: The certificates that have the name.
-    ///   - renewed: The certificate whose next version it is.
+    ///   - renewed: The certificate being renewed.
     func predecessors(
         of certificate: Certificate, named name: String, _ inUse: [TokenObject], renewing renewed: Certificate? = nil,
         among objects: [TokenObject], _ keys: VaultKeys
@@ -116,7 +120,7 @@ extension Keychain {
         return own.isEmpty && relatives.isEmpty && renewed == nil ? inUse : own
     }
 
-    /// The access groups that see a certificate, or see it under a name.
+    /// The access groups that see a certificate, or that see it under a name.
     func owners(of certificate: TokenObject, called name: String? = nil, _ keys: VaultKeys) throws -> Set<String> {
         let rows = try store.read(keys.tree) { try openRows(certificate, keys, $0) }.map(\.attributes)
         guard !rows.isEmpty else { return [""] }
@@ -126,12 +130,12 @@ extension Keychain {
         }.map { $0[.accessGroup]?.text ?? "" })
     }
 
-    /// Takes the attributes that a new version gets from the versions that make room for it.
+    /// Takes the attributes of a new version from the versions that it replaces.
     ///
-    /// Only items that have the name hand something on. The renewal policy and the preferences move to the new version;
-    /// everything else is copied. Items of other owners keep theirs.
+    /// Only items that have the name pass attributes on. The renewal policy and the preferences move to the new
+    /// version; all other attributes are copied. Items of other owners keep theirs.
     ///
-    /// - Parameter predecessors: The versions before the new one; the others merely had the name.
+    /// - Parameter predecessors: The previous versions; the other replaced certificates only had the same name.
     func takeAttributes(
         of replaced: ReplacedVersions, from predecessors: [TokenObject], _ name: String, _ policy: RenewalPolicy?,
         _ writer: any StoreWriter, _ keys: VaultKeys
@@ -155,8 +159,8 @@ extension Keychain {
         return transfer
     }
 
-    /// Records the objects that were made for a name. The leaf gets the owners of the version before, and so do the
-    /// authorities above it.
+    /// Records the objects created for a name. The leaf and the authorities above it get the owners of the previous
+    /// version.
     func record(
         _ added: [TokenObject], leaf: Certificate, called name: String, _ transfer: AttributeTransfer,
         _ writer: any StoreWriter, _ keys: VaultKeys
@@ -174,7 +178,7 @@ extension Keychain {
         }
     }
 
-    /// Makes one more item of an object that has one.
+    /// Makes another item of an object that already has one.
     private func recordFurther(
         _ share: ItemAttributes, _ object: TokenObject, called label: AttributeValue?, _ writer: any StoreWriter,
         _ keys: VaultKeys
@@ -185,7 +189,7 @@ extension Keychain {
         _ = try record(Item(itemClass, share), object, writer, keys, isNew: false)
     }
 
-    /// Makes items of authorities that were on the token before, for owners of the leaf that do not see them yet.
+    /// Makes items of authorities that were already on the token, for owners of the leaf that do not see them yet.
     func share(
         _ authorities: [TokenObject], _ transfer: AttributeTransfer, _ writer: any StoreWriter, _ keys: VaultKeys
     ) throws {
@@ -208,14 +212,14 @@ extension Keychain {
         }
     }
 
-    /// Gives attributes to the items of a certificate that is on the token already and has the name now.
+    /// Passes attributes to the items of a certificate that is already on the token and now has the name.
     func give(
         _ transfer: AttributeTransfer, to object: TokenObject, _ name: String, _ writer: any StoreWriter,
         _ keys: VaultKeys
     ) throws {
         func hasName(_ item: ItemAttributes) -> Bool { item[.label]?.labelBytes == Data(name.utf8) }
         guard transfer.shares.isEmpty else {
-            // The item that has the name already goes before other items of the same owner.
+            // The item that already has the name takes precedence over other items of the same owner.
             return try give(
                 transfer.complete, to: object, called: .string(name), writer, keys, preferring: hasName)
         }
@@ -224,14 +228,13 @@ extension Keychain {
         try updateRow(.certificate, object, identity: named?.row.identity, share, [], writer, keys)
     }
 
-    /// Gives a private key the attributes that the keys of the versions before had, so that their owners can use the
-    /// certificate.
+    /// Gives a private key the attributes of the previous versions' keys, so that their owners can use the certificate.
     ///
-    /// The private half alone: a public key that is an item of its own outlives its pair, and each renewal would leave
-    /// one.
+    /// This applies to the private half only: a public key that is an item of its own outlives its pair, so each
+    /// renewal would leave one behind.
     ///
     /// - Parameters:
-    ///   - predecessors: The certificates of the versions before. Where the key is one of theirs, nothing is done.
+    ///   - predecessors: The certificates of the previous versions. Nothing is done if the key is one of theirs.
     ///   - objects: The objects on the token.
     func giveKeyAttributes(
         of predecessors: [TokenObject], to publicKey: PublicKey, among objects: [TokenObject],
@@ -251,12 +254,12 @@ extension Keychain {
         try give(transfer.shares, to: key, called: label, writer, keys)
     }
 
-    /// Gives shares to the items of an object: each to the item of its owner, else to one without an owner, else to a
-    /// new one.
+    /// Gives shares to the items of an object: each to the item of its owner, otherwise to one without an owner,
+    /// otherwise to a new one.
     ///
     /// - Parameters:
     ///   - label: The name of new items.
-    ///   - isPreferred: Which of several items of one owner it is, by their rows.
+    ///   - isPreferred: Selects among several items of one owner, by the attributes of their rows.
     private func give(
         _ shares: [ItemAttributes], to object: TokenObject, called label: AttributeValue?, _ writer: any StoreWriter,
         _ keys: VaultKeys, preferring isPreferred: (ItemAttributes) -> Bool = { _ in true }
@@ -267,7 +270,7 @@ extension Keychain {
         var hasRows = !rows.isEmpty
         func give(_ share: ItemAttributes, to item: (row: SealedRow, attributes: ItemAttributes)?) throws {
             let own = item?.attributes ?? ItemAttributes()
-            // The item's own attributes are true of it; of those of the name the last change counts.
+            // The item keeps these attributes of its own; for the others the share takes precedence.
             var kept: Set<AttributeName> = [.applicationTag, .creator, .alias, .systemBound]
             if itemClass == .key { kept.insert(.comment) }
             var given = share.yielding(to: own).merging(own.filtered(kept))

@@ -3,10 +3,10 @@ package import OpenSSL
 import PKCS11
 
 extension Certificate {
-    /// The name that it gets by itself in a keychain: its summary, else another name that it has; `nil` where each of
-    /// them is missing, blank, or would be taken for a URI where it is typed.
+    /// The default name of the certificate in a keychain; `nil` if there is none.
     ///
-    /// A common name that is there and blank gives way to the first host name.
+    /// It is the summary, or another name in the certificate. A name is skipped if it is missing, blank, or looks like
+    /// a PKCS#11 URI. If the common name is blank, the first host name comes first.
     package var ownName: String? {
         let names = [subjectSummary, dnsNames.first { !$0.isBlank }]
         let others = subject.commonName?.isBlank ?? false ? names.reversed() : names

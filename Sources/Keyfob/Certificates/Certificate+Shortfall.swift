@@ -2,16 +2,16 @@ import Foundation
 import OpenSSL
 
 extension KeychainError {
-    /// How much later than this machine's clock says a certificate may begin, in seconds: clocks differ.
+    /// How far a certificate's start may lie ahead of the local clock, in seconds, because clocks differ.
     private static let clockTolerance: TimeInterval = 300
 
-    /// The error for a certificate of an issuer elsewhere that serves nobody; `nil` for one to install.
+    /// The error for a certificate of an external issuer that must not be installed; `nil` if it may be.
     ///
-    /// Such an issuer would be asked again at every run, with a success each time. Names that it leaves out would be
-    /// lost for good: the next request takes them from this certificate. One that is not valid yet would push out the
-    /// one that is.
+    /// An expired or unchanged certificate would be requested again at every run, with a success each time. Names that
+    /// the issuer omits would be lost, because the next request copies them from this certificate. A certificate that
+    /// is not valid yet would replace a valid one.
     ///
-    /// - Parameter old: The certificate that is renewed.
+    /// - Parameter old: The certificate being renewed.
     static func shortfall(
         of certificate: Certificate, for request: CertificationRequest, replacing old: Certificate?
     ) -> KeychainError? {
@@ -44,15 +44,15 @@ extension KeychainError {
 }
 
 extension Certificate {
-    /// The host names, addresses, e-mail addresses and URIs of a request that the certificate is not for.
+    /// The host names, addresses, e-mail addresses and URIs of a request that the certificate lacks.
     ///
-    /// Names of other kinds are left out: issuers know few of them, and may write them anew.
+    /// Names of other kinds are ignored: issuers support few of them and may encode them differently.
     func names(missingOf request: CertificationRequest) -> [GeneralName] {
         let own = Set(subjectAlternativeNames.map(\.folded))
         return request.extensions.subjectAlternativeNames.filter { name in
             switch name {
             case .other: false
-            // A wildcard that covers it will do.
+            // A wildcard that covers the host is sufficient.
             case .dns(let host): !own.contains(name.folded) && !matches(host: host)
             case .ip, .email, .uri: !own.contains(name.folded)
             }
@@ -61,7 +61,7 @@ extension Certificate {
 }
 
 extension GeneralName {
-    /// The name as it is compared: names are the same in any case, and in letters of a language or in Punycode.
+    /// The name in comparable form: lower case, and Punycode for international host names.
     fileprivate var folded: GeneralName {
         switch self {
         case .dns(let host): .dns(Certificate.asciiName(ofHost: host).lowercased())

@@ -1,11 +1,11 @@
 public import OpenSSL
 
-/// What a certificate is used for, as people and the command say it; an open set.
+/// A usage of certificates, by the word that the command uses; an open set.
 public struct CertificateUsage: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     /// The word, such as `server`.
     public let rawValue: String
 
-    /// A usage by its word. Words this version does not know are kept.
+    /// Creates a usage from its word. Unknown words are kept.
     public init(rawValue: String) { self.rawValue = rawValue }
 
     /// Any usage.
@@ -27,7 +27,7 @@ public struct CertificateUsage: RawRepresentable, Hashable, Sendable, CustomStri
     /// The word.
     public var description: String { rawValue }
 
-    /// What a chain is verified for; `nil` for a word that is not known.
+    /// The purpose for which a chain is verified; `nil` for an unknown word.
     public var purpose: CertificateChain.Purpose? {
         switch self {
         case .any: .any
@@ -40,7 +40,7 @@ public struct CertificateUsage: RawRepresentable, Hashable, Sendable, CustomStri
         }
     }
 
-    /// The purpose that a certificate of this usage names; `nil` for any usage and for words that are not known.
+    /// The extended key usage of certificates with this usage; `nil` for any usage and for unknown words.
     public var extendedKeyUsage: ExtendedKeyUsage? {
         switch self {
         case .server: .serverAuth

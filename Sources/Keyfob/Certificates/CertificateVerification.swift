@@ -1,31 +1,31 @@
 public import Foundation
 public import OpenSSL
 
-/// Whom to trust when a certificate is verified.
+/// The anchors to trust when a certificate is verified.
 public struct TrustPolicy: Sendable {
-    /// Whether the authorities that the system trusts are anchors.
+    /// Whether the system's trusted authorities are anchors.
     public var includesSystem: Bool
-    /// Whether the keychain's anchors are.
+    /// Whether the keychain's trusted certificates are anchors.
     public var includesKeychain: Bool
     /// Further anchors.
     public var anchors: [Certificate]
 
-    /// Whom the system and the keychain trust, and `anchors`.
+    /// Trusts the anchors of the system, those of the keychain, and `anchors`.
     public init(includesSystem: Bool = true, includesKeychain: Bool = true, anchors: [Certificate] = []) {
         self.includesSystem = includesSystem
         self.includesKeychain = includesKeychain
         self.anchors = anchors
     }
 
-    /// `anchors` and nobody else.
+    /// Trusts only `anchors`.
     public static func only(_ anchors: [Certificate]) -> TrustPolicy {
         TrustPolicy(includesSystem: false, includesKeychain: false, anchors: anchors)
     }
 }
 
-/// What verifying a certificate found.
+/// The result of verifying a certificate.
 public struct CertificateVerification: Sendable {
-    /// Where an anchor comes from.
+    /// The source of an anchor.
     public enum Origin: String, Sendable, Hashable {
         /// The system trusts it.
         case system
@@ -37,28 +37,29 @@ public struct CertificateVerification: Sendable {
 
     /// The certificate.
     public let certificate: Certificate
-    /// Accepted with the chain up to the anchor, or the first reason against it with the certificate that it is about.
+    /// The trusted chain up to the anchor, or the first failure with the certificate that caused it.
     public let result: CertificateChain.VerificationResult
-    /// The chain as far as certificates are known, leaf first; the one up to the anchor where it was accepted.
+    /// The chain as far as certificates are known, leaf first; up to the anchor if the certificate is trusted.
     public let chain: [Certificate]
-    /// Where the anchor comes from; `nil` where the certificate was not accepted.
+    /// The source of the anchor; `nil` if the certificate is not trusted.
     public let origin: Origin?
-    /// When it was verified for.
+    /// The date for which it was verified.
     public let date: Date
-    /// The host it was verified for.
+    /// The host for which it was verified.
     public let host: String?
-    /// The usage it was verified for.
+    /// The usage for which it was verified.
     public let usage: CertificateUsage
 
-    /// Whether it was accepted.
+    /// Whether the certificate is trusted.
     public var isTrusted: Bool { result.failure == nil }
 }
 
 extension CertificateVerification {
-    /// Verifies a certificate as `Keychain.verify` does, where no keychain need be there.
+    /// Verifies a certificate like `Keychain.verify`, without a keychain.
     ///
-    /// - Parameter own: The anchors of a keychain, of those that `policy` includes.
-    /// - Throws: As `Keychain.verify` where it reads no keychain.
+    /// - Parameter own: The anchors of a keychain, if `policy` includes them.
+    /// - Throws: `KeychainError`; `invalidArgument` for an unknown usage, `fileUnavailable` if the system's bundle
+    ///   cannot be read.
     package init(
         verifying certificate: Certificate, intermediates: [Certificate], on date: Date, host: String?,
         usage: CertificateUsage, trusting policy: TrustPolicy, own: [Certificate] = []
@@ -72,7 +73,8 @@ extension CertificateVerification {
         var chain: [Certificate]
         switch result {
         case .trusted(let trusted):
-            // libcrypto goes on above an anchor that did not sign itself; what stands there made nobody trust anything.
+            // libcrypto continues above an anchor that is not self-signed; those certificates are not the source of
+            // trust.
             chain = trusted
             for (index, certificate) in trusted.enumerated() {
                 origin =
@@ -92,9 +94,9 @@ extension CertificateVerification {
 }
 
 extension CertificateUsage {
-    /// What a chain is verified for.
+    /// The purpose for which a chain is verified.
     ///
-    /// - Throws: `KeychainError` with code `invalidArgument` for a usage that is not known.
+    /// - Throws: `KeychainError` with code `invalidArgument` for an unknown usage.
     fileprivate func requiredPurpose() throws -> CertificateChain.Purpose {
         guard let purpose else {
             throw KeychainError(
@@ -108,16 +110,15 @@ extension CertificateUsage {
 extension Keychain {
     /// Verifies a certificate up to an anchor (RFC 5280 6.1), without revocation and without the network.
     ///
-    /// Blocks, some 10 ms where the system's authorities have to be read. Certificates of the keychain complete the
-    /// chain.
+    /// Blocks; about 10 ms if the system's authorities must be read. Certificates of the keychain complete the chain.
     ///
     /// - Parameters:
-    ///   - intermediates: Further certificates that may stand in the chain, such as those of a file.
-    ///   - host: A DNS name or an address that the certificate must be for.
-    ///   - usage: What it must be for.
-    /// - Returns: What was found; a certificate that is not accepted is a result, not an error.
-    /// - Throws: `KeychainError`; `invalidArgument` for a usage that is not known, the errors of `unlock()` where the
-    ///   keychain's anchors are asked for, and where token, vault or the system's bundle cannot be read.
+    ///   - intermediates: Further certificates for the chain, such as those in a file.
+    ///   - host: A DNS name or address that the certificate must have.
+    ///   - usage: The usage that the certificate must allow.
+    /// - Returns: The verification; an untrusted certificate is a result, not an error.
+    /// - Throws: `KeychainError`; `invalidArgument` for an unknown usage, the errors of `unlock()` if the keychain's
+    ///   anchors are needed, and the errors of reading the token, the vault or the system's bundle.
     @available(*, noasync, message: "use the asynchronous form")
     public func verify(
         _ certificate: Certificate, intermediates: [Certificate] = [], on date: Date = Date(), host: String? = nil,
@@ -130,17 +131,18 @@ extension Keychain {
             usage: usage, trusting: policy, own: own)
     }
 
-    /// The chain of a certificate as far as the certificates of the keychain and `further` ones reach, leaf first.
+    /// The chain of a certificate as far as the keychain's certificates and `further` ones reach, leaf first.
     ///
-    /// - Throws: `KeychainError` where the token or the vault cannot be read.
+    /// - Throws: `KeychainError` if the token or the vault cannot be read.
     @available(*, noasync, message: "use the asynchronous form")
     public func chain(of certificate: Certificate, with further: [Certificate]) throws -> CertificateChain {
         CertificateChain.order(leaf: certificate, candidates: try knownCertificates() + further)
     }
 
-    /// The certificates of the items that match, where the keychain is open or opens without asking anybody; else none.
+    /// The certificates of the matching items if the keychain is unlocked or can be without asking the user; otherwise
+    /// none.
     ///
-    /// - Throws: `KeychainError`; as `findItems(_:)`, and where unlocking fails.
+    /// - Throws: `KeychainError`; the errors of `findItems(_:)` and of unlocking.
     package func certificatesIfUnlocked(_ criteria: Criteria) throws -> [Certificate] {
         guard try keysIfUnlocked() != nil else { return [] }
         return Self.certificates(of: try findItems(criteria))
@@ -153,11 +155,13 @@ extension Keychain {
     }
 
     private static func certificates(of items: [Item]) -> [Certificate] {
-        // An item that is called a certificate and is none is nobody's issuer.
+        // Skip an item of the certificate class that does not hold a certificate.
         items.compactMap { $0.certificateDER == nil ? nil : try? $0.certificate }
     }
 
-    /// Verifies a certificate. - Throws: As the blocking form.
+    /// Verifies a certificate.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     public func verify(
         _ certificate: Certificate, intermediates: [Certificate] = [], on date: Date = Date(), host: String? = nil,
         usage: CertificateUsage = .any, trusting policy: TrustPolicy = TrustPolicy()

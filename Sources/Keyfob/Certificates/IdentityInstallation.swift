@@ -5,35 +5,34 @@ import PKCS11
 
 /// The result of installing a certificate under a name.
 public struct IdentityInstallation: Sendable {
-    /// The identity that bears the name now.
+    /// The identity that has the name now.
     public let identity: Identity
-    /// Whether it bore the name before, so that nothing was changed.
+    /// Whether it had the name before and nothing was changed.
     public let isUnchanged: Bool
-    /// The labels under which the versions that bore the name before are kept.
+    /// The labels under which the versions that had the name before are kept.
     public let kept: [String]
-    /// Those versions' certificates in DER, in the same order: others may be called as they are.
+    /// The certificates of those versions in DER, in the same order; their labels need not be unique.
     let predecessors: [Data]
-    /// Certificates of the chain that were stored with it.
+    /// Certificates of the chain that were stored.
     public let addedCertificates: [CertificateItem]
-    /// The chain as far as the keychain's certificates and those given with it reach, leaf first. A root that was given
-    /// is not stored.
+    /// The chain as far as the keychain's certificates and the given ones reach, leaf first. A given root is not
+    /// stored.
     public let chain: CertificateChain
 }
 
 extension Keychain {
-    /// Puts an issued certificate together with its key, which is on the token already.
+    /// Installs an issued certificate for a key that is already on the token.
     ///
-    /// The key is one that was made under the name, or that of a certificate which bears it.
-    /// An identity that bears the name makes room in the same step: it is kept as `NAME@` and the day on which it
-    /// expires, and its access groups, its accessibility and what else was said of it pass on. All or nothing: a
-    /// process that is killed at any instant leaves the old version or the new one in its place, and who looks for the
-    /// name meanwhile finds exactly one of them.
+    /// The key was made under the name, or belongs to a certificate that has the name. An identity that has the name is
+    /// replaced in the same step: it is kept as `NAME@` and the day on which it expires. Its access groups,
+    /// accessibility and other attributes are passed on. A process killed at any instant leaves either the old version
+    /// or the new one in place. A concurrent search for the name finds exactly one of them.
     ///
     /// - Parameters:
     ///   - chain: Certificates above the leaf, in any order; a self-signed root among them is not stored.
-    ///   - fileName: What messages call the certificate.
-    /// - Throws: `KeychainError`; `identityMismatch` where the certificate is for another key, `itemNotFound` where
-    ///   there is no key of the name, and the errors of `unlock()`. Nothing is changed then.
+    ///   - fileName: The name of the certificate in messages.
+    /// - Throws: `KeychainError`; `identityMismatch` if the certificate is for another key, `itemNotFound` if there is
+    ///   no key of the name, and the errors of `unlock()`. Nothing is changed then.
     @available(*, noasync, message: "use the asynchronous form")
     @discardableResult
     public func installIdentity(
@@ -42,15 +41,17 @@ extension Keychain {
         _ = try keys()
         let key = try installableKey(name, for: certificate, fileName: fileName)
         let made = try install(name, key: key, certificate: certificate, chain: chain, policy: nil)
-        // No renewal comes back to the key once it has lost this certificate. That is installed, whatever becomes of
-        // the record.
+        // Renewals must not reuse the key after it loses this certificate. The installation succeeded even if updating
+        // the record fails.
         if let label = key.label?.text {
             do { try release(certificate.publicKey.identifier, called: label, isWaiting: false) } catch {}
         }
         return made
     }
 
-    /// Puts an issued certificate together with its key. - Throws: As the blocking form.
+    /// Installs an issued certificate for a key that is already on the token.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     @discardableResult
     public func installIdentity(
         _ name: String, certificate: Certificate, chain: [Certificate] = [], fileName: String? = nil
@@ -60,16 +61,19 @@ extension Keychain {
         }
     }
 
-    /// Refuses what `installIdentity` would refuse, and changes nothing. - Throws: As it does.
+    /// Checks, without changing anything, whether `installIdentity` would find the key for a certificate.
+    ///
+    /// - Throws: `KeychainError`; `identityMismatch` if the certificate is for another key, `itemNotFound` if there is
+    ///   no key of the name, and the errors of `unlock()`.
     package func requireInstallable(_ name: String, certificate: Certificate, fileName: String?) throws {
         _ = try keys()
         _ = try installableKey(name, for: certificate, fileName: fileName)
     }
 
-    /// The one of several certificates that is for a key of a name; `nil` where none is.
+    /// The certificate, out of several, that is for a key of a name; `nil` if there is none.
     ///
-    /// - Returns: Of several one that is valid at `date`, where there is one; else the first.
-    /// - Throws: As `installIdentity`; that there is no key of the name is no error.
+    /// - Returns: The first one that is valid at `date`; if there is none, the first one.
+    /// - Throws: `KeychainError`; the errors of `unlock()`, and of reading the token. A missing key is not an error.
     package func certificate(
         ofKeyNamed name: String, among certificates: [Certificate], on date: Date
     ) throws -> Certificate? {
@@ -79,7 +83,7 @@ extension Keychain {
         return own.first { $0.isValid(on: date) } ?? own.first
     }
 
-    /// The private keys on the token that a name may mean, and all that there are.
+    /// The private keys on the token that may belong to a name, and all private keys.
     private func installableKeys(_ name: String) throws -> (named: [TokenObject], all: [Item]) {
         var own = Criteria(.key, [.keyClass: .number(KeyClass.private.rawValue)])
         own.includesSynchronizable = true
@@ -88,12 +92,12 @@ extension Keychain {
             guard let label = item.attributes[.label]?.text else { return false }
             return label.isIdentical(to: name) || IdentityVersion.isVersion(label, of: name)
         }.compactMap(\.object)
-        // A key that another tool labelled belongs to the name by its certificate.
+        // A key that another tool labelled belongs to the name through its certificate.
         let joined = try findOnToken(Criteria(.identity, [.label: .string(name)])).compactMap(\.object)
         return (named + joined, items)
     }
 
-    /// The private key on the token that a certificate for a name is about.
+    /// The private key on the token for the certificate of a name.
     private func installableKey(_ name: String, for certificate: Certificate, fileName: String?) throws -> TokenObject {
         let (named, items) = try installableKeys(name)
         if let key = named.first(where: { Self.isKey($0, of: certificate) }) { return key }
@@ -130,13 +134,13 @@ extension Keychain {
             ])
     }
 
-    /// Gives a name to a certificate, and other labels to those that bore the name before.
+    /// Gives a name to a certificate, and other labels to the versions that had the name before.
     ///
     /// - Parameters:
-    ///   - policy: How the identity is renewed; `nil` keeps what was said of the version before.
-    ///   - renewed: The certificate whose next version this is; `nil` where only the name says so. `vaultBusy` where
-    ///     another one has taken the name from it.
-    ///   - isFirst: Whether there may be no version before; `duplicateItem` where somebody else was faster.
+    ///   - policy: The renewal policy; `nil` keeps that of the previous version.
+    ///   - renewed: The certificate being renewed; `nil` if only the name identifies it. Throws `vaultBusy` if another
+    ///     certificate has taken the name from it.
+    ///   - isFirst: Whether there must be no previous version; throws `duplicateItem` if another process was faster.
     func install(
         _ name: String, key: TokenObject, certificate: Certificate, chain: [Certificate], policy: RenewalPolicy?,
         renewing renewed: Certificate? = nil, isFirst: Bool = false
@@ -145,7 +149,7 @@ extension Keychain {
             throw mismatch(certificate, key: key, name: name, fileName: nil)
         }
         let keys = try keys()
-        // A root is trusted because its owner chose to, never because it came along.
+        // A root is trusted only by a decision of the user, never because it is in a chain.
         let above = CertificateChain.order(leaf: certificate, candidates: chain).certificates.dropFirst()
             .filter { !$0.isSelfSigned }
         let authorities = above.map { NewObject(certificate: $0, label: $0.ownName.map { .string($0) }) }
@@ -161,7 +165,7 @@ extension Keychain {
                 }
                 let inUse = try versionsInUse(of: name, besides: certificate, among: objects, keys)
                 guard inUse.isEmpty || !isFirst else { throw isTaken(name) }
-                // An issuer takes its time. A version that another process has put into use meanwhile stays in use.
+                // Issuing takes time. A version that another process has installed since stays in use.
                 if let renewed, !inUse.contains(where: { $0.certificateDER == renewed.der }),
                     try !replacing([], under: name, by: certificate, among: objects, keys).isLeafNamed
                 {

@@ -2,36 +2,34 @@ import Foundation
 import KeyfobPrimitives
 public import OpenSSL
 
-/// How much is done for a certificate that names places: whoever made it chose them, and their number.
+/// The limits of fetching for one certificate, whose author chose the URLs and their number.
 private enum Bounds {
-    /// How many places of one certificate are asked; two are common.
+    /// How many URLs of one certificate are tried; two are common.
     static let places = 4
-    /// How many certificates are fetched.
+    /// The maximum number of certificates to fetch.
     static let issuers = 8
-    /// For how long they are asked altogether, unless the caller has less time.
+    /// The total time, unless the caller sets a shorter one.
     static let patience: Duration = .seconds(120)
 }
 
 extension Certificate {
-    /// The places it names where its issuer's certificate is, as far as they can be asked.
+    /// The HTTP and HTTPS URLs of the issuer's certificate that the certificate names.
     var issuerPlaces: [String] {
         issuerLocations.filter { $0.hasPrefix("http://") || $0.hasPrefix("https://") }
     }
 }
 
 extension Keychain {
-    /// Fetches the certificates that are missing above one, from the places that the certificates themselves name
-    /// (authority information access, RFC 5280 4.2.2.1), and stores them.
+    /// Fetches and stores the missing certificates above a certificate, from the URLs that the certificates name
+    /// (authority information access, RFC 5280 4.2.2.1).
     ///
-    /// Blocks for the network, up to two minutes. Of each certificate the first four places are asked. Stops at an
-    /// authority that the system or the keychain trusts. A root is not stored: nobody is trusted because a certificate
-    /// says where to find him.
+    /// Blocks for the network, up to two minutes. The first four URLs of each certificate are tried. Stops at an
+    /// authority that the system or the keychain trusts. A root is not stored: naming a URL must not create trust.
     ///
-    /// - Parameter timeout: How long the places together are waited for, where that is less than two minutes; with
-    ///   none, or less, nobody is asked.
-    /// - Returns: What was fetched; empty where nothing was missing, or nobody says where it is.
-    /// - Throws: `KeychainError`; `issuerFailed` where a place does not answer, `timedOut` where the places together
-    ///   have not answered in time, and as for adding certificates. What was fetched before is stored then.
+    /// - Parameter timeout: The total time to wait, if less than two minutes; with zero or less, nothing is requested.
+    /// - Returns: The fetched certificates; empty if none was missing, or no certificate names a URL.
+    /// - Throws: `KeychainError`; `issuerFailed` if a server does not answer, `timedOut` if the servers together take
+    ///   too long, and the errors of adding certificates. Certificates fetched before the error are stored.
     @available(*, noasync, message: "use the asynchronous form")
     public func fetchIssuers(
         of certificate: Certificate, with further: [Certificate] = [], timeout: Duration? = nil
@@ -44,8 +42,8 @@ extension Keychain {
     }
 
     /// - Parameters:
-    ///   - deadline: When no place is asked any more, and none waited for.
-    ///   - isStopped: Whether to begin none any more.
+    ///   - deadline: When to stop waiting and requesting.
+    ///   - isStopped: Whether to start no further request.
     func fetchIssuers(
         of certificate: Certificate, with further: [Certificate] = [], until deadline: Deadline,
         isStopped: () -> Bool = { false }
@@ -70,7 +68,7 @@ extension Keychain {
         return fetched
     }
 
-    /// Stores what is not there yet, but no root.
+    /// Stores the certificates that are not in the keychain yet, except roots.
     private func keep(_ fetched: [Certificate]) throws {
         let new = try fetched.filter { !$0.isSelfSigned }.filter { try storedItems(of: $0).isEmpty }
         try add(contentsOf: new.map { CertificateItem($0) })
@@ -91,7 +89,7 @@ extension Keychain {
             guard !isStopped() else { throw KeychainError.stopped }
             guard !deadline.hasPassed else { throw overdue(url) }
             do {
-                // None takes the time of those behind it.
+                // Each URL gets an equal share of the remaining time.
                 let share = deadline.remaining.map { Deadline.after($0 / (places.count - index)) } ?? .never
                 let response = try HTTPRequest(url: url, allowsPlain: true).send(by: share)
                 guard response.status == 200 else { continue }
@@ -105,7 +103,7 @@ extension Keychain {
                     cause: error)
             } catch {
                 failure = error
-                // The last one, too: it was not given the time that it may need.
+                // Also for the last URL: it did not get the time that it may need.
                 if deadline.hasPassed { throw overdue(url) }
             }
         }
@@ -113,10 +111,10 @@ extension Keychain {
         return nil
     }
 
-    /// Fetches the certificates that are missing above one. Where the task is cancelled no other place is asked.
+    /// Fetches the missing certificates above a certificate. If the task is cancelled, no further request is started.
     ///
-    /// - Parameter timeout: As for the blocking form.
-    /// - Throws: As the blocking form; `cancelled`.
+    /// - Parameter timeout: The total time to wait, if less than two minutes; with zero or less, nothing is requested.
+    /// - Throws: `KeychainError`; the errors of the blocking form, and `cancelled`.
     public func fetchIssuers(
         of certificate: Certificate, with further: [Certificate] = [], timeout: Duration? = nil
     ) async throws -> [Certificate] {

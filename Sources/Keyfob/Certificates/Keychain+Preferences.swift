@@ -1,17 +1,18 @@
 import Foundation
 
-/// Which identity, or which certificate, is preferred for what.
+/// The identity or certificate that is preferred for a service or another use.
 ///
-/// The preference is an attribute of the certificate's row: it goes with the certificate when that is removed, and with
-/// the name when it is renewed.
+/// The preference is an attribute of the certificate's row: it is removed with the certificate, and moves to the next
+/// version with the name.
 extension Keychain {
-    /// Prefers an identity for a service: a URL, the beginning of one, or a host. No other is preferred for it then.
+    /// Prefers an identity for a service: a URL, a URL prefix, or a host. It replaces the preference of any other
+    /// identity.
     ///
-    /// `*.example.org` stands for every host below `example.org`.
+    /// `*.example.org` matches every host below `example.org`.
     ///
-    /// - Returns: Whether it was not preferred before.
-    /// - Throws: `KeychainError`; `invalidArgument` for a service that is empty or has a line break or another control
-    ///   character, `itemNotFound` where the identity is gone, and the errors of `unlock()`.
+    /// - Returns: Whether the preference is new.
+    /// - Throws: `KeychainError`; `invalidArgument` for a service that is empty or contains a line break or another
+    ///   control character, `itemNotFound` if the identity is gone, and the errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
     @discardableResult
     public func prefer(_ identity: Identity, for service: String) throws -> Bool {
@@ -24,25 +25,27 @@ extension Keychain {
             reference.retagged(.certificate), Preference(.identity, service), among: Criteria(.certificate))
     }
 
-    /// The identity that is preferred for a service, by the closest preference; `nil` where none is.
+    /// The identity that is preferred for a service, by the closest match; `nil` if there is none.
     ///
-    /// - Throws: `KeychainError`; the errors of `unlock()`, and where the token cannot be read.
+    /// - Throws: `KeychainError`; the errors of `unlock()`, and of reading the token.
     @available(*, noasync, message: "use the asynchronous form")
     public func preferredIdentity(for service: String) throws -> Identity? {
         try preferred(Preference(.identity, service), among: Criteria(.identity)).map { Identity(item: $0) }
     }
 
-    /// The identity that is preferred for a service. - Throws: As the blocking form.
+    /// The identity that is preferred for a service.
+    ///
+    /// - Throws: `KeychainError`; the errors of `unlock()`, and of reading the token.
     public func preferredIdentity(for service: String) async throws -> Identity? {
         try await run { try self.preferredIdentity(for: service) }
     }
 
-    /// The item that is preferred among those that match, by the closest preference; `nil` where none is.
+    /// The preferred item among those that match, by the closest match; `nil` if there is none.
     ///
-    /// - Throws: As `findItems(_:)`.
+    /// - Throws: `KeychainError`; the errors of `findItems(_:)` and of `unlock()`.
     @available(*, noasync, message: "call it from a thread of your own")
     package func preferred(_ wanted: Preference, among criteria: Criteria) throws -> Item? {
-        // Who can see the certificates and not what is said of them would be told that nothing is.
+        // Certificates are visible without a login, but their attributes are not; the result would be `nil`.
         _ = try keys()
         var best: (rank: Preference.Rank, item: Item)?
         for item in try findItems(criteria) {
@@ -54,13 +57,15 @@ extension Keychain {
         return best?.item
     }
 
-    /// Prefers one certificate, or the identity that it is part of, or none. One transaction of the vault; the token is
-    /// left alone, and so are the dates of the items.
+    /// Prefers one certificate, or the identity that it is part of, or none.
+    ///
+    /// Uses one transaction of the vault; the token and the dates of the items are not changed.
     ///
     /// - Parameters:
-    ///   - reference: The certificate; `nil` for none. Without usages the preferences for all of them go then.
-    ///   - criteria: The certificates that the caller may see: those that are not among them keep their preferences.
-    /// - Throws: `KeychainError`; `itemNotFound` where the certificate is not among them, and the errors of `unlock()`.
+    ///   - reference: The certificate; `nil` for none. If the preference has no usages, `nil` removes the preferences
+    ///     for all usages.
+    ///   - criteria: The certificates that the caller may see; all others keep their preferences.
+    /// - Throws: `KeychainError`; `itemNotFound` if the certificate is not among them, and the errors of `unlock()`.
     @available(*, noasync, message: "call it from a thread of your own")
     @discardableResult
     package func setPreferred(
@@ -74,7 +79,7 @@ extension Keychain {
         var items: [Item] = []
         var isChanged = false
         try writer(keys).perform(.change) { _ in
-            // Under the lock: another process may be doing the same.
+            // Under the lock, since another process may be changing preferences too.
             items = try findItems(criteria)
             guard reference == nil || items.contains(where: { $0.reference == reference }) else {
                 throw KeychainError(.itemNotFound, "the certificate is not in keychain \"\(name)\".")
@@ -95,7 +100,7 @@ extension Keychain {
         return isChanged
     }
 
-    /// Changes what the vault has about a certificate of the token, within a change of the token.
+    /// Changes the vault's attributes of a certificate on the token, within a change of the token.
     func record(
         _ item: Item, _ object: TokenObject, _ writer: any StoreWriter, _ keys: VaultKeys,
         change: (inout ItemAttributes) -> Void
@@ -117,7 +122,7 @@ extension Keychain {
 }
 
 extension Identity {
-    /// The services for which the identity is preferred, whatever its key is used for.
+    /// The services for which the identity is preferred, for any use of its key.
     public var preferredServices: [String] {
         attributes.preferences.filter { $0.itemClass == .identity && $0.usages.isEmpty }.map(\.name)
     }

@@ -4,9 +4,9 @@ import OpenSSL
 
 /// The versions of an identity.
 extension Keychain {
-    /// All versions of a name, whosever they are: those in use first, then the others, the one that expires last first.
+    /// All versions of a name, of all owners: those in use first, then the others by expiry, latest first.
     ///
-    /// - Throws: `KeychainError`; the errors of `unlock()`, and where the token cannot be read.
+    /// - Throws: `KeychainError`; the errors of `unlock()`, and of reading the token.
     @available(*, noasync, message: "use the asynchronous form")
     public func versions(of name: String) throws -> [Identity] {
         let all = try find(.identities).map { ($0, try $0.certificate().notAfter) }
@@ -15,10 +15,11 @@ extension Keychain {
         return (current + older).map(\.0)
     }
 
-    /// The versions of an identity: those of its name that one of its access groups sees, as a renewal has it.
+    /// The versions of an identity: those of its name that one of its access groups sees, as for a renewal.
     ///
-    /// - Returns: In the order of `versions(of:)` for a name; one that several access groups see is several items.
-    /// - Throws: `KeychainError`; the errors of `unlock()`, and where the token cannot be read.
+    /// - Returns: The versions in the order of `versions(of:)` for a name. A version that several access groups see is
+    ///   several items.
+    /// - Throws: `KeychainError`; the errors of `unlock()`, and of reading the token.
     @available(*, noasync, message: "use the asynchronous form")
     public func versions(of identity: Identity) throws -> [Identity] {
         guard let name = identity.nameOfVersion ?? identity.label else { return [identity] }
@@ -31,13 +32,14 @@ extension Keychain {
         return try versions(of: name).filter { try !owners($0).isDisjoint(with: own) }
     }
 
-    /// What `keyfob identity retire` is to be told so that it means versions of one owner and nobody else's: their
-    /// name, or where another owner has that name, too, the fingerprint of each.
+    /// The arguments with which `keyfob identity retire` selects the versions of one owner only.
+    ///
+    /// This is the name, or the fingerprint of each version if another owner has the same name.
     ///
     /// - Parameters:
     ///   - versions: Older versions of an identity.
-    ///   - own: Further items of the identity, or such as will be gone by then.
-    /// - Throws: `KeychainError`; the errors of `unlock()`, and where the token cannot be read.
+    ///   - own: Further items of the identity, and items that will be gone by then.
+    /// - Throws: `KeychainError`; the errors of `unlock()`, and of reading the token.
     package func retirementWords(
         for versions: [Identity], of name: String, besides own: [Identity]
     ) throws -> [String] {
@@ -52,12 +54,13 @@ extension Keychain {
             .map { "sha256:" + Digest.sha256($0.der).hexadecimal.prefix(16) }
     }
 
-    /// Puts an older version of an identity back into use; the one that bears the name now becomes an older one.
+    /// Puts an older version of an identity back into use; the current one becomes an older version.
     ///
-    /// Asks for no date: one that has expired, or is not valid yet, is put into use as any other.
+    /// Dates are not checked: a version that has expired or is not valid yet is accepted.
     ///
-    /// - Returns: What was done; unchanged for a version that is in use.
-    /// - Throws: `KeychainError`; as `installIdentity`.
+    /// - Returns: The result; unchanged for a version that is in use.
+    /// - Throws: `KeychainError`; `invalidArgument` for an identity that was not found in a keychain, `itemNotFound` if
+    ///   its key is gone, and the errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
     @discardableResult
     public func use(_ version: Identity) throws -> IdentityInstallation {
@@ -70,10 +73,10 @@ extension Keychain {
 
     /// Destroys an older version of an identity: its certificate, and its key unless another certificate needs it.
     ///
-    /// One that several access groups see is several items, which all go.
+    /// A version that several access groups see is several items, all of which are removed.
     ///
-    /// - Throws: `KeychainError`; `refused` for the version in use, and for one whose certificate is needed: somebody
-    ///   trusts it, or a certificate in use has no other issuer; and as `delete`.
+    /// - Throws: `KeychainError`; `refused` for the version in use, and for a certificate that is still needed, because
+    ///   it is trusted or is the only issuer of a certificate in use; and the errors of `delete`.
     @available(*, noasync, message: "use the asynchronous form")
     public func retire(_ version: Identity) throws {
         guard version.nameOfVersion != nil else {
@@ -91,10 +94,10 @@ extension Keychain {
         }
     }
 
-    /// Refuses to do without certificates of authorities that others still need.
+    /// Refuses to remove certificates of authorities that are still needed.
     ///
-    /// - Parameter versions: All that are to go together.
-    /// - Throws: `KeychainError` (`refused`); the errors of `unlock()`.
+    /// - Parameter versions: The versions that are removed together.
+    /// - Throws: `KeychainError`; `refused`, and the errors of `unlock()`.
     package func requireUnneeded(_ versions: [Identity]) throws {
         let authorities = try versions.map { (item: $0, certificate: try $0.certificate()) }.filter(\.certificate.isCA)
         guard !authorities.isEmpty else { return }
@@ -103,7 +106,7 @@ extension Keychain {
         for (item, certificate) in authorities {
             guard let trusted = usages[certificate] else { continue }
             let label = item.label ?? ""
-            // The owner's: another may have one of the name. What cannot be read is no second failure.
+            // The version of the same owner: another owner may have the same name. Read errors are ignored in a hint.
             let current = (try? self.versions(of: item))?.first { $0.nameOfVersion == nil }
             let name = try current.map { try word(for: $0.certificate(), called: $0.label) } ?? "NAME"
             let anchor = try word(for: certificate, called: item.label)
@@ -116,7 +119,7 @@ extension Keychain {
         let now = Date()
         let valid = authorities.filter { $0.certificate.notAfter > now }
         guard !valid.isEmpty else { return }
-        // What calls itself a certificate and is none has no chain.
+        // Skip an object of the certificate class that does not hold a certificate.
         let leaving = Set(versions.map(\.der))
         let others = try publicCertificates().filter { !leaving.contains($0.der) }
             .compactMap { item in (try? item.certificate()).map { (item: item, certificate: $0) } }
@@ -131,7 +134,7 @@ extension Keychain {
             guard let dependent else { continue }
             let (label, name) = (item.label ?? "", dependent.item.label ?? dependent.certificate.subjectSummary ?? "")
             let fingerprint = "sha256:" + dependent.certificate.sha256Fingerprint.hexadecimal.prefix(16)
-            // What is here without its key is renewed elsewhere.
+            // A certificate whose key is not here is renewed elsewhere.
             let identity = try find(.identities).first { $0.der == dependent.item.der }
             throw KeychainError(
                 .refused, "\"\(label)\" issued \"\(name)\", whose chain would end without it.",
@@ -141,28 +144,36 @@ extension Keychain {
         }
     }
 
-    /// All versions of a name. - Throws: As the blocking form.
+    /// All versions of a name, of all owners.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     public func versions(of name: String) async throws -> [Identity] { try await run { try self.versions(of: name) } }
 
-    /// The versions of an identity. - Throws: As the blocking form.
+    /// The versions of an identity.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     public func versions(of identity: Identity) async throws -> [Identity] {
         try await run { try self.versions(of: identity) }
     }
 
-    /// Puts an older version of an identity back into use. - Throws: As the blocking form.
+    /// Puts an older version of an identity back into use.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     @discardableResult
     public func use(_ version: Identity) async throws -> IdentityInstallation {
         try await run { try self.use(version) }
     }
 
-    /// Destroys an older version of an identity. - Throws: As the blocking form.
+    /// Destroys an older version of an identity.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     public func retire(_ version: Identity) async throws { try await run { try self.retire(version) } }
 }
 
 extension Identity {
-    /// Which part of the certificate's lifetime has passed: 0 at its beginning, 1 at its end.
+    /// The fraction of the certificate's lifetime that has passed: 0 at its start, 1 at its end.
     ///
-    /// - Throws: `KeyFileError` where the object on the token holds something that is not a certificate.
+    /// - Throws: `KeyFileError` if the object on the token is not a certificate.
     public func lifetimeUsed(on date: Date = Date()) throws -> Double {
         let certificate = try certificate()
         let lifetime = certificate.notAfter.timeIntervalSince(certificate.notBefore)

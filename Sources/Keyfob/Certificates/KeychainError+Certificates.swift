@@ -3,16 +3,16 @@ import KeyfobPrimitives
 package import OpenSSL
 
 extension CertificateVerification {
-    /// Returns the error for a certificate that was not accepted, or `nil` if it was accepted.
+    /// Returns the error for an untrusted certificate, or `nil` if it is trusted.
     ///
     /// - Parameters:
-    ///   - name: What messages call the certificate.
-    ///   - isFile: Whether that is a file, which is no identity that could be renewed.
-    ///   - hasFetched: Whether the places that the certificates name have been asked for what is missing.
-    ///   - root: What commands call the root that nobody trusts, where the keychain has it.
-    ///   - successor: What `keyfob trust add` is told to trust the next certificate of an anchor that has expired,
-    ///     where the keychain has one: what it is called there, and what the anchor is trusted for.
-    ///   - renewal: How the certificate gets its successor; `nil` where nobody can tell whether its key is here.
+    ///   - name: The name of the certificate in messages.
+    ///   - isFile: Whether the certificate comes from a file, and not from an identity that could be renewed.
+    ///   - hasFetched: Whether the URLs in the certificates have been tried for missing issuers.
+    ///   - root: The name of the untrusted root in commands, if the keychain has it.
+    ///   - successor: The arguments of `keyfob trust add` that trust the next certificate of an expired anchor, if the
+    ///     keychain has one.
+    ///   - renewal: How to get the next certificate; `nil` if it is unknown whether the key is here.
     public func error(
         name: String, isFile: Bool = false, hasFetched: Bool = false, root: String? = nil,
         successor: String? = nil, renewal: String? = nil
@@ -29,7 +29,7 @@ extension CertificateVerification {
             details["fingerprint"] = "sha256:" + culprit.sha256Fingerprint.hexadecimal
             return KeychainError(kind, message, hint: hint, details: details)
         }
-        // Whom to trust, and who above it is out of date, is no question any more where it has had its own time.
+        // Trust, and validity of the certificates above, do not matter if the certificate itself is out of date.
         let isBeside = Self.reasonsNotToTrust.union([.expired, .notYetValid])
         if isBeside.contains(found.code),
             let error = KeychainError.validity(
@@ -41,7 +41,7 @@ extension CertificateVerification {
         let issuer = culprit.issuer.commonName.map { "CN=\($0)" } ?? culprit.issuer.description
         switch code {
         case .expired, .notYetValid:
-            // The certificate itself was looked at above.
+            // The validity of the certificate itself was checked above.
             let error = KeychainError.validity(of: culprit, name: culprit.subjectSummary ?? "(no name)", on: date)
             return make(
                 code == .expired ? .certificateExpired : .certificateNotYetValid,
@@ -68,7 +68,7 @@ extension CertificateVerification {
             let names = certificate.subjectAlternativeNames
             let listed = names.prefix(8).map { $0.ipText ?? $0.text }.joined(separator: ", ")
             let isForAddress = host.map(Certificate.isAddress) ?? false
-            // Of a host's name alone nobody can conclude that a certificate is for the address behind it.
+            // A certificate for a host name is not valid for the address behind it.
             let hint =
                 names.isEmpty ? "It names no host at all."
                 : isForAddress && !names.contains { $0.ipText != nil }
@@ -96,13 +96,14 @@ extension CertificateVerification {
         }
     }
 
-    /// Nobody who is trusted has issued the certificate, as far as is known.
+    /// Failures that mean that no trusted authority is known to have issued the certificate.
     private static let reasonsNotToTrust: Set<CertificateChain.FailureCode> = [
         .issuerNotFound, .leafNotVerified, .selfSigned, .untrustedRoot,
     ]
 
-    /// What is wrong with the certificate itself, where whom to trust was the first reason against it: nobody should
-    /// trust an authority for a certificate that is for something else.
+    /// A defect of the certificate itself, if trust failed first.
+    ///
+    /// The user should not be advised to trust an authority for a certificate that does not fit.
     private func ownFault(besides code: CertificateChain.FailureCode) -> CertificateChain.FailureCode? {
         guard Self.reasonsNotToTrust.contains(code) else { return nil }
         if let host, !certificate.matches(host: host) { return .hostMismatch }
@@ -113,15 +114,15 @@ extension CertificateVerification {
 }
 
 extension Certificate {
-    /// What names an item of the certificate in commands that take files too: to those a name with a slash is a path.
+    /// The word for the certificate in commands that also take files, in which a name with a slash is a path.
     func word(for name: String) -> String {
         name.contains("/") || name.hasPrefix("-")
             ? "sha256:" + sha256Fingerprint.hexadecimal.prefix(16) : ShellWord.quoted(name)
     }
 
-    /// How to get the certificate of its issuer.
+    /// How to get the certificate of the issuer.
     ///
-    /// - Parameter word: The certificate whose chain it is missing in; `nil` where fetching it has not helped.
+    /// - Parameter word: The certificate whose chain is incomplete; `nil` if fetching did not help.
     func issuerAdvice(fetchingFor word: String?) -> String {
         let advice = "Add it: keyfob cert import FILE"
         guard let word, !issuerPlaces.isEmpty else { return advice }
@@ -143,14 +144,14 @@ extension KeychainError {
     /// Returns the error for a certificate that is not valid on a date, or `nil` if it is valid.
     ///
     /// - Parameters:
-    ///   - renewal: What helps against one that has expired; `nil` where nobody can tell whether its key is here.
-    ///   - remark: What else the hint for one that is not valid yet says.
+    ///   - renewal: The hint for an expired certificate; `nil` if it is unknown whether the key is here.
+    ///   - remark: An addition to the hint for a certificate that is not valid yet.
     package static func validity(
         of certificate: Certificate, name: String, on date: Date, renewal: @autoclosure () -> String? = nil,
         remark: String? = nil
     ) -> KeychainError? {
         let format = Date.ISO8601FormatStyle()
-        // Of another moment that somebody asks about, the clock says nothing. A verification may take minutes.
+        // The clock is irrelevant for another date that the caller asks about. A verification may take minutes.
         let isNow = abs(date.timeIntervalSinceNow) < 600
         if date > certificate.notAfter {
             let day = certificate.notAfter.formatted(format.year().month().day())
@@ -173,9 +174,9 @@ extension KeychainError {
             details: ["certificate": name, "not_before": certificate.notBefore.formatted(format)])
     }
 
-    /// How a certificate gets its successor, where nobody can tell without asking for a PIN whether its key is here.
+    /// How to get the next certificate, if it is unknown without a PIN whether the key is here.
     ///
-    /// - Parameter options: Of the command that renews an identity, each with a space before it.
+    /// - Parameter options: Options of the renewal command, each preceded by a space.
     fileprivate static func renewal(of name: String, options: String = "") -> String {
         "If its key is here: keyfob identity renew \(ShellWord.operand(name, with: options))     "
             + "If it is not, get a new one from the authority above it: keyfob cert import FILE"

@@ -1,12 +1,12 @@
 import Foundation
 
-/// What an identity or a certificate is preferred for: a service, a person, or whatever a program calls it by.
+/// The use for which an identity or certificate is preferred: a service, a person, or any other name.
 package struct Preference: Hashable, Sendable {
-    /// `identity` for a certificate with its key, `certificate` for one without: the two know nothing of each other.
+    /// `identity` for a certificate with its key, `certificate` for one without; the two are independent.
     let itemClass: ItemClass
-    /// A URL, the beginning of one, a host, an address or any other name, in the form in which names are compared.
+    /// A URL, a URL prefix, a host, an address or any other name, in comparable form.
     let name: String
-    /// What the key is to do, such as ``AttributeName/canSign``; empty for whatever it is.
+    /// The required key usages, such as ``AttributeName/canSign``; empty for any.
     let usages: Set<AttributeName>
 
     package init(_ itemClass: ItemClass, _ name: String, usages: Set<AttributeName> = []) {
@@ -15,7 +15,7 @@ package struct Preference: Hashable, Sendable {
         self.usages = usages
     }
 
-    /// A name as it is compared: of a scheme and a host the case says nothing, of everything else it does.
+    /// The comparable form of a name: scheme and host are case-insensitive, the rest is not.
     private static func comparable(_ name: String) -> String {
         guard let end = name.firstRange(of: "://")?.upperBound else {
             let isHost = name.contains(".") && name.wholeMatch(of: /[A-Za-z0-9.*-]+/) != nil
@@ -25,7 +25,7 @@ package struct Preference: Hashable, Sendable {
         return name[..<host.endIndex].lowercased() + name[host.endIndex...]
     }
 
-    /// How well the preference answers what is asked for; `nil` where it is for something else.
+    /// How well the preference matches; `nil` if it is for something else.
     func rank(for wanted: Preference) -> Rank? {
         guard itemClass == wanted.itemClass, let usages = rankOfUsages(for: wanted.usages),
             let name = rankOfName(for: wanted.name)
@@ -33,7 +33,7 @@ package struct Preference: Hashable, Sendable {
         return Rank(usages: usages, name: name)
     }
 
-    /// How well a preference answers: first by what the key is to do, then by the name.
+    /// The quality of a match: compared by usages first, then by name.
     struct Rank: Comparable {
         let usages: Int
         let name: Int
@@ -43,12 +43,12 @@ package struct Preference: Hashable, Sendable {
 
     private func rankOfUsages(for wanted: Set<AttributeName>) -> Int? {
         if usages == wanted { return 3 }
-        // Who says nothing of it takes what there is.
+        // A request without usages accepts any.
         if wanted.isEmpty { return 1 }
         return usages.isEmpty ? 1 : usages.isSuperset(of: wanted) ? 2 : nil
     }
 
-    /// More where more of the name is the same.
+    /// Higher if more of the name matches.
     private func rankOfName(for wanted: String) -> Int? {
         if wanted == name { return .max }
         guard itemClass == .identity, let start = wanted.firstRange(of: "://")?.upperBound else { return nil }
@@ -64,35 +64,35 @@ package struct Preference: Hashable, Sendable {
 }
 
 extension ItemAttributes {
-    /// What a certificate, and the identity that it is part of, is preferred for.
+    /// The preferences of a certificate and of the identity that it is part of.
     var preferences: [Preference] {
         get {
             let services = self[.preferredServices]?.text?.split(separator: "\n") ?? []
             let entries = self[.preferences]?.bytes.flatMap { data in
-                // What a later version has written there says nothing to this one.
+                // Entries written by a later version cannot be decoded and are ignored.
                 try? JSONDecoder().decode([PreferenceEntry].self, from: data)
             }
             return services.map { Preference(.identity, String($0)) } + (entries ?? []).map(\.preference)
         }
         set {
-            // Those that earlier versions know stay where those look for them.
+            // Preferences that earlier versions support stay in the attribute that these read.
             let services = newValue.filter(\.isService)
             self[.preferredServices] = services.isEmpty ? nil : .string(services.map(\.name).joined(separator: "\n"))
             let entries = newValue.filter { !$0.isService }.map { PreferenceEntry($0) }
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-            // Strings alone can always be encoded.
+            // Strings can always be encoded.
             self[.preferences] = entries.isEmpty ? nil : (try? encoder.encode(entries)).map { .data($0) }
         }
     }
 }
 
 extension Preference {
-    /// Whether it is one of an identity for a service, for any use of the key, and on one line.
+    /// Whether it prefers an identity for a service, for any use of the key, with a name on one line.
     fileprivate var isService: Bool { itemClass == .identity && usages.isEmpty && !name.contains(where: \.isNewline) }
 }
 
-/// A preference as it is written down.
+/// The stored form of a preference.
 private struct PreferenceEntry: Codable {
     let itemClass: ItemClass
     let name: String

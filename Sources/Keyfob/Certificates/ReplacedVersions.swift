@@ -2,21 +2,21 @@ import Foundation
 import OpenSSL
 import PKCS11
 
-/// The versions of an identity that make room for a certificate under its name.
+/// The versions of an identity that a certificate replaces under its name.
 struct ReplacedVersions {
-    /// The certificates that have the name, and the names that they get.
+    /// The certificates that have the name, and their new names.
     var versions: [(object: TokenObject, name: String)] = []
-    /// The certificate's object, where it is on the token already.
+    /// The object of the new certificate, if it is already on the token.
     var leaf: TokenObject?
-    /// Whether the certificate's object has the name already.
+    /// Whether that object already has the name.
     var isLeafNamed = false
-    /// The label that the certificate's object gets on the token.
+    /// The label of the certificate's object on the token.
     var leafLabel: AttributeValue?
 
-    /// Whether no item changes its name.
+    /// Whether no item is renamed.
     var isEmpty: Bool { versions.isEmpty && (leaf == nil || isLeafNamed) }
 
-    /// The versions before a certificate: the one that is renewed, else those of the same key, else all of them.
+    /// The previous versions of a certificate: the renewed one, otherwise those of the same key, otherwise all.
     func predecessors(of certificate: Certificate, renewing renewed: Certificate? = nil) -> [TokenObject] {
         let all = versions.map(\.object)
         if let renewed, let one = all.first(where: { $0.certificateDER == renewed.der }) { return [one] }
@@ -26,7 +26,7 @@ struct ReplacedVersions {
 }
 
 extension Keychain {
-    /// The certificates with a private key on the token that have a name, besides one.
+    /// The certificates of a name that have a private key on the token, except one.
     func versionsInUse(
         of name: String, besides certificate: Certificate, among objects: [TokenObject], _ keys: VaultKeys
     ) throws -> [TokenObject] {
@@ -40,10 +40,10 @@ extension Keychain {
         }
     }
 
-    /// Makes room for a certificate under a name.
+    /// Determines the replacement of the versions under a name by a certificate.
     ///
     /// - Parameter others: The certificates that have the name and lose it.
-    /// - Throws: `KeyFileError` where one of them does not hold a certificate; `KeychainError` of the vault.
+    /// - Throws: `KeyFileError` if one of them does not hold a certificate; the `KeychainError` of the vault.
     func replacing(
         _ others: [TokenObject], under name: String, by certificate: Certificate, among objects: [TokenObject],
         _ keys: VaultKeys
@@ -64,8 +64,8 @@ extension Keychain {
         return replaced
     }
 
-    /// A label for a certificate's object that no other object has, so that programs that look for a label find one
-    /// certificate.
+    /// A label for the certificate's object that no other certificate object has, so that programs that search by label
+    /// find exactly one certificate.
     private func unusedLabel(
         _ name: String, _ certificate: Certificate, among objects: [TokenObject]
     ) throws -> String {
@@ -82,13 +82,13 @@ extension Keychain {
         }
     }
 
-    /// - Parameter named: The fingerprints of the objects that have the name by a row.
+    /// - Parameter named: The fingerprints of the objects whose rows have the name.
     private func has(_ name: String, _ object: TokenObject, _ named: Set<Data>, _ keys: VaultKeys) throws -> Bool {
         if named.contains(object.fingerprint) { return true }
         return try object.label == .string(name) && rows(object, keys).isEmpty
     }
 
-    /// Gives items the names that a replacement says: older versions theirs, and the certificate its own.
+    /// Renames items for a replacement: the older versions, and the certificate itself.
     func rename(
         _ replaced: ReplacedVersions, _ name: String, _ writer: any StoreWriter, _ keys: VaultKeys
     ) throws {

@@ -1,12 +1,11 @@
 import OpenSSL
 
 extension SystemRoots {
-    /// The authorities that the system trusts, as `load()`, for whoever is told of errors in sentences.
+    /// The authorities that the system trusts, like `load()` but with errors as `KeychainError`.
     ///
     /// Blocks for reading some 200 KB, about 10 ms.
     ///
-    /// - Throws: `KeychainError` with code `fileUnavailable` where the file is no regular one. Else what reading it
-    ///   throws.
+    /// - Throws: `KeychainError` with code `fileUnavailable` if the file cannot be used; the errors of reading it.
     static func known() throws -> [Certificate] {
         do { return try load() } catch let error as KeyFileError {
             throw KeychainError(

@@ -1,36 +1,35 @@
 import Foundation
 public import OpenSSL
 
-/// A certificate that the keychain's owner has decided to trust.
+/// A certificate that the user has decided to trust.
 ///
-/// The certificate is an ordinary object on the token. The decision is an attribute of its row in the vault: sealed
-/// and authenticated, so that no program that merely writes to the token can make anybody trust anything, and gone
-/// together with the vault. PKCS#11's own mark, `CKA_TRUSTED`, only a security officer may set, and other programs
-/// give it other meanings.
+/// The certificate is an ordinary object on the token. The decision is an attribute of its row in the vault, sealed and
+/// authenticated, so a program that can only write to the token cannot add trust. The decision is lost with the vault.
+/// `CKA_TRUSTED` of PKCS#11 is not used: only a security officer may set it, and other programs give it other meanings.
 public struct TrustAnchor: Sendable {
     /// The certificate as an item of the keychain.
     public let item: CertificateItem
     /// The certificate.
     public let certificate: Certificate
-    /// What it is trusted for; `any` stands for everything.
+    /// The usages it is trusted for; `any` stands for all.
     public let usages: [CertificateUsage]
 
-    /// Whether it is trusted for a usage. Whoever asks for any usage is content with every anchor.
+    /// Whether it is trusted for a usage. For the usage `any`, every anchor is.
     public func isTrusted(for usage: CertificateUsage) -> Bool {
         usage == .any || usages.contains(.any) || usages.contains(usage)
     }
 
-    /// `nil` for an item that nobody has decided to trust, or that is no certificate.
+    /// Fails for an item that is not trusted, or that is not a certificate.
     init?(_ item: Item) {
         guard let text = item.attributes[.trustedUsages]?.text, !text.isEmpty else { return nil }
-        // What is no certificate can be nobody's anchor.
+        // Data that is not a certificate cannot be an anchor.
         guard let certificate = try? item.certificate else { return nil }
         self.item = CertificateItem(item: item)
         self.certificate = certificate
         usages = text.split(separator: " ").map { CertificateUsage(rawValue: String($0)) }
     }
 
-    /// The value of the attribute; nothing given means any usage.
+    /// The value of the attribute; no usages mean any usage.
     static func text(_ usages: [CertificateUsage]) -> String {
         let words = Set(usages.map(\.rawValue))
         return words.isEmpty || words.contains(CertificateUsage.any.rawValue)
@@ -38,39 +37,39 @@ public struct TrustAnchor: Sendable {
     }
 }
 
-/// Whom the keychain trusts.
+/// The certificates that the keychain trusts.
 extension Keychain {
     /// The certificates that the keychain trusts, in the order in which they were added.
     ///
-    /// Blocks. Needs no token operation where the vault's index is still true, but an unlocked keychain: trust is
-    /// sealed in the vault.
+    /// Blocks. No token operation is needed if the vault's index is current, but the keychain must be unlocked, because
+    /// trust is sealed in the vault.
     ///
-    /// - Parameter usage: Only those trusted for this usage.
-    /// - Throws: `KeychainError`; the errors of `unlock()`, and where the token or the vault cannot be read.
+    /// - Parameter usage: Return only anchors trusted for this usage.
+    /// - Throws: `KeychainError`; the errors of `unlock()`, and of reading the token or the vault.
     @available(*, noasync, message: "use the asynchronous form")
     public func trustAnchors(for usage: CertificateUsage = .any) throws -> [TrustAnchor] {
         _ = try keys()
         return try findItems(Criteria(.certificate)).compactMap { TrustAnchor($0) }.filter { $0.isTrusted(for: usage) }
     }
 
-    /// The certificates that the keychain trusts, where it is open or opens without asking anybody; else none.
+    /// The certificates that the keychain trusts if it is unlocked or can be without asking the user; otherwise none.
     ///
-    /// - Throws: As `trustAnchors(for:)`.
+    /// - Throws: `KeychainError`; the errors of unlocking, and of reading the token or the vault.
     @available(*, noasync, message: "call it from a thread of your own")
     package func trustAnchorsIfUnlocked(for usage: CertificateUsage) throws -> [TrustAnchor] {
         guard try keysIfUnlocked() != nil else { return [] }
         return try trustAnchors(for: usage)
     }
 
-    /// Trusts a certificate, which is added to the token unless it is there.
+    /// Trusts a certificate; adds it to the token if it is not there.
     ///
-    /// What is trusted is an anchor, whether it signed itself or not: chains may end there. What it was trusted for
-    /// before is replaced.
+    /// A trusted certificate is an anchor, whether self-signed or not: chains may end there. Its previous usages are
+    /// replaced.
     ///
     /// - Parameters:
-    ///   - usages: What for; nothing means everything.
-    ///   - label: The name of a certificate that is added; without one, its summary.
-    /// - Throws: `KeychainError`; the errors of `unlock()`, and as for adding a certificate.
+    ///   - usages: The usages; empty for all.
+    ///   - label: The name of a certificate that is added; `nil` for its default name.
+    /// - Throws: `KeychainError`; the errors of `unlock()`, and of adding a certificate.
     @available(*, noasync, message: "use the asynchronous form")
     @discardableResult
     public func trust(
@@ -79,7 +78,7 @@ extension Keychain {
         _ = try keys()
         let value = AttributeValue.string(TrustAnchor.text(usages))
         let known = try storedItems(of: certificate)
-        // One that several access groups have is several items, and any of them makes an anchor: said is one thing.
+        // A certificate that several access groups see is several items. Only one of them stores the trust.
         let told = known.first { $0.attributes[.trustedUsages] != nil } ?? known.first
         if let reference = told?.reference {
             try update(Criteria(reference), [.trustedUsages: value])
@@ -95,15 +94,16 @@ extension Keychain {
         return anchor
     }
 
-    /// Trusts a certificate for further usages. What it is trusted for stays, also what another process has just added.
+    /// Trusts a certificate for further usages. Existing usages stay, including those that another process has just
+    /// added.
     ///
-    /// - Parameter usages: What for; nothing means everything.
-    /// - Returns: The anchor, and what it was trusted for before.
-    /// - Throws: As `trust(_:for:label:)`.
+    /// - Parameter usages: The usages; empty for all.
+    /// - Returns: The anchor, and its previous usages.
+    /// - Throws: `KeychainError`; the errors of `unlock()`, and of adding a certificate.
     package func addTrust(
         _ certificate: Certificate, for usages: [CertificateUsage], label: String? = nil
     ) throws -> (anchor: TrustAnchor, before: [CertificateUsage]) {
-        // First: a certificate may be one that only a login shows.
+        // Unlock first: the certificate may be visible only after a login.
         let keys = try keys()
         let known = try storedItems(of: certificate)
         if known.isEmpty {
@@ -115,7 +115,7 @@ extension Keychain {
                     return (anchor, [])
                 }
             } catch let error as KeychainError where error.code == .duplicateItem {
-                // Another process was faster; unless the label is what is taken.
+                // Another process was faster, unless another certificate has the primary key.
                 guard try !storedItems(of: certificate).isEmpty else { throw error }
             }
         }
@@ -123,7 +123,7 @@ extension Keychain {
             usages.isEmpty || before.contains(.any) ? [] : before + usages
         }
         guard known.allSatisfy({ $0.object != nil }) else {
-            // One that lies in the vault alone.
+            // The certificate is stored only in the vault.
             let before = known.lazy.compactMap { TrustAnchor($0) }.first?.usages ?? []
             return (try trust(certificate, for: all(before)), before)
         }
@@ -149,10 +149,10 @@ extension Keychain {
         return (anchor, before)
     }
 
-    /// No longer trusts a certificate; it stays in the keychain.
+    /// Stops trusting a certificate, which stays in the keychain.
     ///
     /// - Returns: Whether it was trusted before.
-    /// - Throws: `KeychainError`; the errors of `unlock()`, and where the vault cannot be written.
+    /// - Throws: `KeychainError`; the errors of `unlock()`, and of writing the vault.
     @available(*, noasync, message: "use the asynchronous form")
     @discardableResult
     public func distrust(_ certificate: Certificate) throws -> Bool {
@@ -173,12 +173,16 @@ extension Keychain {
             .filter { $0.certificateDER == certificate.der }
     }
 
-    /// The certificates that the keychain trusts. - Throws: As the blocking form.
+    /// The certificates that the keychain trusts.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     public func trustAnchors(for usage: CertificateUsage = .any) async throws -> [TrustAnchor] {
         try await run { try self.trustAnchors(for: usage) }
     }
 
-    /// Trusts a certificate. - Throws: As the blocking form.
+    /// Trusts a certificate; adds it to the token if it is not there.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     @discardableResult
     public func trust(
         _ certificate: Certificate, for usages: [CertificateUsage] = [], label: String? = nil
@@ -186,7 +190,9 @@ extension Keychain {
         try await run { try self.trust(certificate, for: usages, label: label) }
     }
 
-    /// No longer trusts a certificate. - Throws: As the blocking form.
+    /// Stops trusting a certificate, which stays in the keychain.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     @discardableResult
     public func distrust(_ certificate: Certificate) async throws -> Bool {
         try await run { try self.distrust(certificate) }

@@ -2,24 +2,24 @@ import Foundation
 import KeyfobPrimitives
 package import OpenSSL
 
-/// Trust that older versions of an identity have, and the one in use has not.
+/// Trust in older versions of an identity, if the version in use is not trusted.
 package struct TrustLeftBehind: Sendable {
-    /// What the versions are called that are still trusted.
+    /// The labels of the versions that are still trusted.
     package let versions: [String]
-    /// Whether all of them have expired, so that their being trusted makes nobody accept anything.
+    /// Whether all of them have expired, so that trusting them has no effect.
     package let isExpired: Bool
-    /// The command that trusts the one in use, for the same.
+    /// The command that trusts the version in use for the same usages.
     package let command: String
 }
 
-/// What hints say of trust: which certificate, for a label may be another one's too, and what it is to be trusted for.
+/// Hints about trust: the certificate to trust, by a word that is unambiguous, and the usages.
 extension Keychain {
-    /// The trust that a change of versions has left behind; `nil` where there is none, or the version in use is trusted
+    /// The trust that a change of versions has left behind; `nil` if there is none, or the version in use is trusted
     /// too.
     ///
-    /// Trust is in a certificate, and somebody's decision: no change of versions takes it along.
+    /// The user decides to trust a certificate, so a change of versions does not move the trust.
     ///
-    /// - Throws: `KeychainError`; as `trustAnchors(for:)`.
+    /// - Throws: `KeychainError`; the errors of `unlock()`, and of reading the token or the vault.
     package func trustLeftBehind(by change: IdentityInstallation) throws -> TrustLeftBehind? {
         guard !change.kept.isEmpty else { return nil }
         let (anchors, certificate) = (try trustAnchors(), try change.identity.certificate())
@@ -40,17 +40,18 @@ extension Keychain {
             command: "keyfob trust add \(name)\(Self.trustOptions(for: left.flatMap(\.usages)))")
     }
 
-    /// What `keyfob trust add` is to be told so that a certificate takes the place of an expired anchor of the
-    /// keychain, for which a verification failed: a valid one with its name and its key, for what the anchor is trusted
-    /// for. `nil` where there is none.
+    /// The arguments of `keyfob trust add` that trust the successor of an expired anchor for which a verification
+    /// failed.
     ///
-    /// - Throws: `KeychainError`; the errors of `unlock()`, and where the keychain cannot be read.
+    /// The successor is a valid certificate with the anchor's subject and key; `nil` if there is none.
+    ///
+    /// - Throws: `KeychainError`; the errors of `unlock()`, and of reading the keychain.
     package func successor(in verification: CertificateVerification) throws -> String? {
         guard let failure = verification.result.failure, failure.code == .expired, let expired = failure.certificate
         else { return nil }
         let usages = try trustAnchors().filter { $0.certificate == expired }.flatMap(\.usages)
         guard !usages.isEmpty else { return nil }
-        // What is no certificate is nobody's successor.
+        // Skip an object of the certificate class that does not hold a certificate.
         let known = try publicCertificates().compactMap { item in
             (try? item.certificate()).map { (label: item.label, certificate: $0) }
         }
@@ -61,12 +62,12 @@ extension Keychain {
         return try next.map { try word(for: $0.certificate, called: $0.label) + Self.trustOptions(for: usages) }
     }
 
-    /// What names a certificate of the keychain in commands that take files too: what it is called, where no other one
-    /// is, else its fingerprint.
+    /// The word for a certificate of the keychain in commands that also take files: its label if unique, otherwise its
+    /// fingerprint.
     ///
-    /// - Parameter label: What the keychain calls it; the object on the token, by which those commands look, may be
-    ///   called otherwise.
-    /// - Throws: `KeychainError` where the vault, or the token where it is needed, cannot be read.
+    /// - Parameter label: The label in the keychain; that of the object on the token, by which those commands search,
+    ///   may differ.
+    /// - Throws: `KeychainError` if the vault, or the token if it is needed, cannot be read.
     package func word(for certificate: Certificate, called label: String?) throws -> String {
         let fingerprint = "sha256:" + certificate.sha256Fingerprint.hexadecimal.prefix(16)
         guard let label else { return fingerprint }
@@ -75,7 +76,7 @@ extension Keychain {
         return isOnlyOne ? certificate.word(for: label) : fingerprint
     }
 
-    /// The options of `keyfob trust add` that make it trust for these usages and no more, each with a space before it.
+    /// The options of `keyfob trust add` for exactly these usages, each preceded by a space.
     static func trustOptions(for usages: [CertificateUsage]) -> String {
         guard !usages.contains(.any) else { return "" }
         return Set(usages.map(\.rawValue)).sorted().map { " --for \(ShellWord.quoted($0))" }.joined()

@@ -2,16 +2,16 @@ import Foundation
 import KeyfobPrimitives
 import OpenSSL
 
-/// What an authority wants to see of a name before it certifies it (RFC 8555 8).
+/// The proof that an authority asks for before it certifies a name (RFC 8555 8).
 struct ACMEChallenge {
     /// The name without a wildcard.
     let name: String
-    /// Becomes a file's name or a path: letters, digits, `-` and `_` only.
+    /// Used as a file name and in a path, so it consists of letters, digits, `-` and `_` only.
     let token: String
-    /// What proves that the answer comes from the account (RFC 8555 8.1).
+    /// Proves that the answer comes from the account (RFC 8555 8.1).
     let keyAuthorization: String
 
-    /// - Throws: `KeychainError` with code `issuerFailed` for a token that is none.
+    /// - Throws: `KeychainError` with code `issuerFailed` for an invalid token.
     init(name: String, token: String, keyAuthorization: String) throws {
         let isToken = token.utf8.allSatisfy { byte in
             switch byte {
@@ -39,24 +39,24 @@ struct ACMEChallenge {
 
 /// An answer that the authority can see until it is withdrawn.
 protocol ACMEAnswer {
-    /// Takes the answer back. One that stays harms nobody: it answers one challenge.
+    /// Withdraws the answer. An answer that stays is harmless: it answers one challenge only.
     func withdraw()
 }
 
 extension ACMEIssuer.Settings {
-    /// Which kind of challenge is answered.
+    /// The type of challenge that is answered.
     var challengeType: String { dnsCommand == nil ? "http-01" : "dns-01" }
 
-    /// Answers a challenge in the way that the settings name.
+    /// Answers a challenge in the configured way.
     ///
-    /// - Throws: `KeychainError`; `fileUnavailable`, `refused` or `issuerFailed` where the answer cannot be given.
+    /// - Throws: `KeychainError`; `fileUnavailable`, `refused` or `issuerFailed` if the answer cannot be given.
     func answer(_ challenge: ACMEChallenge) throws -> any ACMEAnswer {
         if let dnsCommand { return try ACMERecord(challenge, by: dnsCommand) }
         if let listener { return try ACMEListener(challenge, at: listener) }
         return try ACMEFile(challenge, root: webRoot ?? "")
     }
 
-    /// What the authority must be able to see, for whom it did not.
+    /// What the authority must be able to reach, for the hint of an error.
     func expectation(for name: String) -> String {
         if dnsCommand != nil { return "It must find the TXT record _acme-challenge.\(name)." }
         let url = "http://\(name)/.well-known/acme-challenge/…"
@@ -72,13 +72,15 @@ extension ACMEIssuer.Settings {
 struct ACMEFile: ACMEAnswer {
     private let file: URL
 
-    /// Writes the answer, for everybody to read. - Throws: `KeychainError` with code `fileUnavailable`.
+    /// Writes the answer, readable by every user.
+    ///
+    /// - Throws: `KeychainError` with code `fileUnavailable`.
     init(_ challenge: ACMEChallenge, root: String) throws {
         file = URL(fileURLWithPath: root, isDirectory: true).appendingPathComponent(String(challenge.path.dropFirst()))
         do {
             try PublicDirectory.make(at: file.deletingLastPathComponent())
-            // The directory may be the web server's own, and who writes there can put a link in the file's place at any
-            // moment: nothing is done to it by its name once it is there.
+            // The web server's user may own the directory and can replace the file with a link at any time. Once the
+            // file exists, nothing is done to it by its name.
             try OpenFile.replace(file.filePath, with: SecretBytes(utf8: challenge.keyAuthorization), mode: 0o644)
         } catch {
             throw KeychainError(
@@ -88,22 +90,25 @@ struct ACMEFile: ACMEAnswer {
         }
     }
 
-    // Whoever may write in the directory may have put another in its place: no link is followed, no directory emptied.
+    // Another user with write access to the directory may have replaced the file. unlink(2) follows no link and removes
+    // no directory.
     func withdraw() { unsafe unlink(file.filePath) }
 }
 
-/// The record in the name system that answers a DNS-01 challenge, which a command of the user's makes and removes.
+/// A DNS record that answers a DNS-01 challenge, made and removed by a command of the user.
 ///
-/// It is run without a shell, with three more words: `add` or `remove`, the record's name, and the content of its TXT
-/// record. When `add` has ended with status 0, the authority must be able to see the record. `remove` follows an `add`
-/// that failed, too, and then there may be no record.
+/// The command runs without a shell and gets three more arguments: `add` or `remove`, the name of the record, and the
+/// content of its TXT record. When `add` exits with status 0, the authority must be able to see the record. `remove`
+/// also follows a failed `add`, when there may be no record.
 struct ACMERecord: ACMEAnswer {
     private static let patience: Duration = .seconds(300)
 
     private let command: [String]
     private let challenge: ACMEChallenge
 
-    /// Makes the record. - Throws: `KeychainError`; `issuerFailed`, `timedOut`, `fileUnavailable`.
+    /// Makes the record.
+    ///
+    /// - Throws: `KeychainError`; `issuerFailed`, `timedOut`, `fileUnavailable`.
     init(_ challenge: ACMEChallenge, by command: [String]) throws {
         self.command = command
         self.challenge = challenge
@@ -116,7 +121,8 @@ struct ACMERecord: ACMEAnswer {
                     details: ["status": String(status), "record": challenge.recordName])
             }
         } catch {
-            // It may have made the record and failed at waiting for it; each attempt would leave one more.
+            // The command may have made the record and failed while waiting for it. Each attempt would leave another
+            // record.
             withdraw()
             throw error
         }

@@ -1,14 +1,14 @@
 import OpenSSL
 
-/// What a request to an authority that speaks ACME may name: what is ordered, and nothing else (RFC 8555 7.4).
+/// The contents of a request to an ACME authority: the ordered names and nothing else (RFC 8555 7.4).
 ///
-/// The authority takes a common name for one more host, and refuses a request that names another set than the order
-/// when all challenges are done: the order is lost then, and so is the next one.
+/// The authority treats a common name as one more host. It refuses a request whose names differ from the order, after
+/// all challenges are done. The order is then lost, and so is the next one.
 extension ACMEIssuer {
-    /// What an order for these names lists.
+    /// The identifiers that an order for these names lists.
     ///
-    /// - Throws: `KeychainError` with code `invalidArgument` for a name of a kind that ACME has no challenge for, and
-    ///   where there is none at all.
+    /// - Throws: `KeychainError` with code `invalidArgument` for a kind of name that has no ACME challenge, and if
+    ///   there are no names.
     static func identifiers(of names: [GeneralName]) throws -> [[String: String]] {
         let identifiers = try names.map { name -> [String: String] in
             guard let identifier = name.identifier else {
@@ -26,22 +26,26 @@ extension ACMEIssuer {
                 .invalidArgument, "ACME certifies host names and addresses, and there is none.",
                 hint: "--dns and --ip name them when an identity is made; a common name alone is none of them.")
         }
-        // Names are the same in any case, and an order names each once.
+        // Names are case-insensitive, and an order lists each name once.
         return identifiers.reduce(into: [[String: String]]()) { if !$0.contains($1) { $0.append($1) } }
     }
 
-    /// The subject of a request for these names: the common name that is wished for where it is one of the hosts, else
-    /// an empty one. The authority chooses the subject, whatever is asked for.
+    /// The subject of a request for these names.
     ///
-    /// - Parameter isAskedFor: Whether somebody asks for the subject; else it is that of the certificate before.
-    /// - Throws: `KeychainError` with code `invalidArgument` for a common name that is asked for and is none of the
-    ///   names, and as `identifiers(of:)`.
+    /// It is the wanted common name if that is one of the ordered hosts, else it is empty. The authority chooses the
+    /// subject in either case.
+    ///
+    /// - Parameter isAskedFor: Whether the caller asked for the subject; otherwise it comes from the certificate being
+    ///   renewed.
+    /// - Throws: `KeychainError` with code `invalidArgument` if the caller asked for a common name that is not one of
+    ///   the names, and for names that `identifiers(of:)` refuses.
     static func subject(
         _ wished: DistinguishedName, for names: [GeneralName], isAskedFor: Bool
     ) throws -> DistinguishedName {
         let ordered = try Self.identifiers(of: names)
         guard let name = wished.commonName else { return try .empty }
-        // As it stands there: an address, or letters of a language, would be another host than the one that is ordered.
+        // Compared as spelled: converting an address or international letters would give another host than the ordered
+        // one.
         let isHost = GeneralName.dns(name).identifier.map { ordered.contains($0) } ?? false
         // RFC 5280 A.1: ub-common-name.
         if isHost, name.utf8.count <= 64 { return try DistinguishedName(commonName: name) }
@@ -60,12 +64,13 @@ extension ACMEIssuer {
 }
 
 extension IssuerDescription {
-    /// The subject of a request to the issuer, for one that is wished for.
+    /// The subject of a request to the issuer, given the wanted subject.
     ///
-    /// Before a key is made and anything is ordered: what the issuer refuses in the end is refused here.
+    /// Called before a key is made and anything is ordered, so that a request that the issuer would refuse fails early.
     ///
-    /// - Parameter isAskedFor: Whether somebody asks for the subject; else it is that of the certificate before.
-    /// - Throws: `KeychainError` with code `invalidArgument` for what the issuer does not certify.
+    /// - Parameter isAskedFor: Whether the caller asked for the subject; otherwise it comes from the certificate being
+    ///   renewed.
+    /// - Throws: `KeychainError` with code `invalidArgument` for a subject or name that the issuer does not certify.
     func requestedSubject(
         _ wished: DistinguishedName, for names: [GeneralName], isAskedFor: Bool
     ) throws -> DistinguishedName {

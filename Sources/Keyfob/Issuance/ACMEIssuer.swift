@@ -5,15 +5,15 @@ import OpenSSL
 
 /// An authority that speaks ACME (RFC 8555), such as Let's Encrypt.
 ///
-/// Host names and addresses (RFC 8738) are proved by HTTP-01 challenges (RFC 8555 8.3), which a web server of the host
-/// answers from a directory, or the issuer itself at a port; host names and wildcards also by DNS-01 (8.4), with a
-/// command that makes the record.
+/// Host names and addresses (RFC 8738) are proved by HTTP-01 challenges (RFC 8555 8.3). A web server of the host
+/// answers them from a directory, or the issuer itself listens at a port. Host names and wildcards can also be proved
+/// by DNS-01 (8.4), with a command that makes the record.
 ///
-/// The account's key lies on the token, as every private key of Keyfob: P-256, under the label `acme account HOST`. A
-/// file with it would be one more thing to protect, and whoever has the account can revoke its certificates. It is
-/// made at the first order, and the account with it.
+/// The account key is on the token, like every private key of Keyfob: P-256, with the label `acme account HOST`. A key
+/// file would be one more secret to protect, and the holder of the account can revoke its certificates. The key and the
+/// account are made at the first order.
 public struct ACMEIssuer: CertificateIssuer {
-    /// Where the authority is and how it can see that a host is ours; kept with the identity.
+    /// How to reach the authority and how to prove control of a host; stored with the identity.
     public struct Settings: Codable, Hashable, Sendable {
         /// The directory's URL.
         public var directory: String
@@ -25,14 +25,15 @@ public struct ACMEIssuer: CertificateIssuer {
         public var webRoot: String?
         /// Where to answer HTTP-01 challenges without a web server: `PORT`, `ADDRESS:PORT` or `[ADDRESS]:PORT`.
         public var listener: String?
-        /// A program with its arguments that makes and removes the TXT records of DNS-01 challenges. Three words
-        /// follow them: `add` or `remove`, the record's name, and its content. What it failed to add it is told to
-        /// remove as well, for part of it may be there.
+        /// A program with its arguments that makes and removes the TXT records of DNS-01 challenges.
+        ///
+        /// It gets three more arguments: `add` or `remove`, the name of the record, and its content. `remove` also
+        /// follows a failed `add`, which may have made part of the record.
         public var dnsCommand: [String]?
-        /// A PEM file of authorities whom to trust with the directory itself; `nil` for the system's.
+        /// A PEM file of authorities to trust for the connection to the directory; `nil` for those of the system.
         public var authorityFile: String?
 
-        /// Settings; one of `webRoot`, `listener` and `dnsCommand` is needed.
+        /// Creates settings; one of `webRoot`, `listener` and `dnsCommand` is required.
         public init(
             directory: String, contacts: [String] = [], agreesToTerms: Bool = false, webRoot: String? = nil,
             listener: String? = nil, dnsCommand: [String]? = nil, authorityFile: String? = nil
@@ -54,16 +55,16 @@ public struct ACMEIssuer: CertificateIssuer {
         }
     }
 
-    /// An account that the owner has with the authority elsewhere, such as one that is paid for (RFC 8555 7.3.4).
+    /// An existing account with the authority, such as a paid one, to which the ACME account is bound (RFC 8555 7.3.4).
     ///
-    /// It is needed once, when the ACME account is opened, and never kept.
+    /// It is needed once, when the ACME account is opened, and is never stored.
     public struct ExternalAccount: Sendable {
         /// The identifier that the authority gave with the key.
         public let keyIdentifier: String
-        /// The key of its HMAC, decoded.
+        /// The decoded HMAC key.
         let key: SecretBytes
 
-        /// An account.
+        /// Creates an external account.
         ///
         /// - Parameter key: The key as authorities hand it out: base64url without padding (RFC 4648 5), or base64.
         /// - Throws: `KeychainError` with code `invalidArgument` for an empty identifier or a key in another form.
@@ -78,7 +79,7 @@ public struct ACMEIssuer: CertificateIssuer {
         }
     }
 
-    /// How long the authority may take with one step.
+    /// How long the authority may take for one step.
     private static let patience: Duration = .seconds(120)
 
     private let settings: Settings
@@ -86,15 +87,15 @@ public struct ACMEIssuer: CertificateIssuer {
     private let externalAccount: ExternalAccount?
     private var isStopped: @Sendable () -> Bool
 
-    /// An authority.
+    /// Creates an issuer for an authority.
     ///
     /// - Parameters:
-    ///   - keychain: Where the account's key lies.
-    ///   - externalAccount: For an authority that opens accounts only for those who have one elsewhere.
-    ///   - isStopped: Whether to give up, and to take back what answers a challenge; asked while the authority is
-    ///     waited for, as the order is.
-    /// - Throws: `KeychainError` with code `invalidArgument` for a directory that is no HTTPS URL, and for settings
-    ///   that name no way to answer challenges, or several.
+    ///   - keychain: The keychain whose token has the account key.
+    ///   - externalAccount: Needed by authorities that open accounts only for existing customers.
+    ///   - isStopped: Whether to give up and withdraw the answers to challenges. It is called while waiting for the
+    ///     authority, like the `isStopped` of the order.
+    /// - Throws: `KeychainError` with code `invalidArgument` if the directory is not an HTTPS URL, and if the settings
+    ///   name no way to answer challenges, or several.
     public init(
         _ settings: Settings, keychain: Keychain, externalAccount: ExternalAccount? = nil,
         isStopped: @escaping @Sendable () -> Bool = { false }
@@ -122,15 +123,15 @@ public struct ACMEIssuer: CertificateIssuer {
     /// The settings.
     public var issuerDescription: IssuerDescription { .acme(settings) }
 
-    /// Orders a certificate, answers the challenges and fetches what is issued. Blocks for seconds to minutes.
+    /// Orders a certificate, answers the challenges and fetches the issued certificate. Blocks for seconds to minutes.
     ///
-    /// An order that an attempt before this one had finalized is taken up again, where its certificate could not be
-    /// fetched any more or was not valid yet.
+    /// An order that an earlier attempt finalized is resumed if its certificate could not be fetched or was not valid
+    /// yet.
     ///
-    /// - Throws: `KeychainError`; `issuerFailed` with the authority's reason, `refused` where its terms have to be
-    ///   agreed to or an external account is needed, `timedOut`, `cancelled` where it was to stop, `fileUnavailable`
-    ///   where answers cannot be written, `invalidArgument` for a request without a host name or address, or with a
-    ///   name of another kind, and what the token refuses.
+    /// - Throws: `KeychainError`; `issuerFailed` with the authority's reason, `refused` if its terms must be agreed to
+    ///   or an external account is needed, `timedOut`, `cancelled` if `isStopped` returned true, `fileUnavailable` if
+    ///   answers cannot be written, `invalidArgument` for a request without a host name or address, or with a name of
+    ///   another kind, and the errors of the token.
     public func issue(_ order: CertificateOrder) throws -> IssuedCertificate {
         var issuer = self
         issuer.isStopped = { [isStopped] in isStopped() || order.isStopped() }
@@ -145,7 +146,8 @@ public struct ACMEIssuer: CertificateIssuer {
         try refuseIfStopped()
         let orders = PendingOrders(keychain)
         var record = PendingOrder(order, at: settings.directory)
-        // The key is there already; of an order for the same there may be more to know than this.
+        // The key exists already. An existing record for the same key may hold more than this one, such as the order's
+        // URL.
         if record.isKeyNew, orders[order.name]?.key != record.key { orders.note(record, for: order.name) }
         let made = try session.post(session.place("newOrder"), ["identifiers": identifiers])
         guard let orderURL = made.response.header("location"), let finalize = made.text("finalize") else {
@@ -160,13 +162,13 @@ public struct ACMEIssuer: CertificateIssuer {
         return try certificate(of: orderURL, finalize, order, &session)
     }
 
-    /// The certificate of an order that is on record; `nil` where there is none, or it is worth nothing.
+    /// The certificate of a recorded order; `nil` if there is no usable order.
     ///
-    /// What the record says must not keep anybody from a new order: it is passed over where the server does not know
-    /// it, cannot answer for it, or has issued what the keychain has had already.
+    /// A stale record must not prevent a new order. The record is ignored if the server does not know the order or
+    /// fails to answer, or if the issued certificate is already in the keychain.
     ///
-    /// - Throws: `KeychainError`; `timedOut` where the server says that it is still at it, `cancelled` where it was to
-    ///   stop: the order is then worth as much as before.
+    /// - Throws: `KeychainError`; `timedOut` while the server is still processing a recent order, `cancelled` if
+    ///   `isStopped` returned true. The order stays usable in both cases.
     private func resumed(_ order: CertificateOrder, _ session: inout ACMESession) throws -> IssuedCertificate? {
         guard let record = PendingOrders(keychain)[order.name], let url = record.url,
             record.isSame(as: PendingOrder(order, at: settings.directory))
@@ -189,22 +191,24 @@ public struct ACMEIssuer: CertificateIssuer {
         }
     }
 
-    /// Whether a certificate that was issued before is one to install: not installed already, nor soon to be renewed,
-    /// nor without a name. One that is not valid yet is: another order would be one more that counts.
+    /// Whether a certificate that was issued earlier should be installed.
+    ///
+    /// It must have all requested names, must not be due for renewal, and must not be installed already. One that is
+    /// not valid yet is acceptable, because another order would count against the authority's limits.
     private func isOfUse(_ certificate: Certificate, for request: CertificationRequest) throws -> Bool {
         guard certificate.names(missingOf: request).isEmpty else { return false }
         let (lifetime, now) = (certificate.notAfter.timeIntervalSince(certificate.notBefore), Date())
         guard now < certificate.notBefore + lifetime * RenewalPolicy.dueAfter else { return false }
-        // Nobody waits longer than the certificate before lasts, once its renewal is due.
+        // The current certificate remains valid for at most this time once its renewal is due.
         guard certificate.notBefore < now + lifetime * (1 - RenewalPolicy.dueAfter) else { return false }
         return try !keychain.index.objects(keychain.keys()).contains { $0.certificateDER == certificate.der }
     }
 
-    /// Has an order finalized, unless that was done before, and fetches what is issued.
+    /// Finalizes an order, unless an earlier attempt did, and fetches the certificate.
     private func certificate(
         of orderURL: String, _ finalize: String?, _ order: CertificateOrder, _ session: inout ACMESession
     ) throws -> IssuedCertificate {
-        // What is finalized is issued, and counts against the authority's limits.
+        // A finalized order is issued and counts against the authority's limits.
         try refuseIfStopped()
         if let finalize { _ = try session.post(finalize, ["csr": Base64URL.encode(order.request.der)]) }
         let done = try wait(for: orderURL, ["valid"], &session)
@@ -220,7 +224,7 @@ public struct ACMEIssuer: CertificateIssuer {
         }
     }
 
-    /// The account's key, made at the first order.
+    /// The account key; made at the first order.
     private func accountKey() throws -> TokenKey {
         let label = "acme account " + settings.host
         let query = Query<KeyItem>.key(label: label).keyClass(.private)
@@ -228,12 +232,14 @@ public struct ACMEIssuer: CertificateIssuer {
         do {
             return try keychain.tokenKey(for: keychain.generateKey(.p256, label: label, isLabelUnique: true))
         } catch let error as KeychainError where error.code == .duplicateItem {
-            // Another process was faster.
+            // Another process made the key first.
             return try keychain.tokenKey(for: keychain.only(query))
         }
     }
 
-    /// Answers one authorization; whether there was anything to answer.
+    /// Answers one authorization.
+    ///
+    /// - Returns: Whether there was a challenge to answer.
     private func authorize(_ url: String, _ session: inout ACMESession) throws -> Bool {
         let authorization = try session.post(url, nil)
         guard authorization.text("status") != "valid" else { return false }
@@ -271,8 +277,8 @@ public struct ACMEIssuer: CertificateIssuer {
                     .timedOut, "\(settings.host) did not finish within two minutes.",
                     hint: "Try again: what it has done it keeps.", details: ["state": state])
             }
-            // RFC 8555 7.5.1: the server may say when to ask again. Who asks for longer than anybody waits is asked
-            // once more at the end.
+            // RFC 8555 7.5.1: the server may say when to ask again. If it asks for more than the remaining time, it is
+            // asked once more at the deadline.
             let wanted = answer.response.header("retry-after").flatMap { RetryAfter.pause($0, on: Date()) } ?? pause
             let wait = min(max(wanted, .milliseconds(100)), deadline.remaining ?? Self.patience)
             try sleep(for: wait)
@@ -280,12 +286,12 @@ public struct ACMEIssuer: CertificateIssuer {
         }
     }
 
-    /// - Throws: `KeychainError` with code `cancelled` where somebody has asked to stop.
+    /// - Throws: `KeychainError` with code `cancelled` if `isStopped` returns true.
     private func refuseIfStopped() throws {
         guard !isStopped() else { throw KeychainError.stopped }
     }
 
-    /// - Throws: `KeychainError` with code `cancelled` soon after somebody asks to stop.
+    /// - Throws: `KeychainError` with code `cancelled` within 100 ms after `isStopped` returns true.
     private func sleep(for pause: Duration) throws {
         let end = Deadline.after(pause)
         while true {

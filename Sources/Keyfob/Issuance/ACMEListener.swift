@@ -3,18 +3,18 @@ import Foundation
 import Glibc
 import KeyfobPrimitives
 
-/// A web server for one HTTP-01 challenge, for machines without one: it knows one path, and ends with the challenge.
+/// A web server for one HTTP-01 challenge, for machines without one. It serves one path, and stops with the challenge.
 ///
-/// Everybody can reach it, so that it promises nobody much: no more than 8 KiB of a request, ten seconds for each
-/// connection, 64 connections at once. It never reads a file, and what it answers is public.
+/// It is reachable from the network, so it limits each client: 8 KiB per request, ten seconds per connection, 64
+/// connections at once. It never reads a file, and its answers are public.
 final class ACMEListener: ACMEAnswer, Sendable {
     /// Where to listen.
     struct Address: Equatable {
-        /// A numeric address; `nil` for all.
+        /// A numeric address; `nil` for all addresses.
         let host: String?
         let port: UInt16
 
-        /// `PORT`, `ADDRESS:PORT` or `[ADDRESS]:PORT`; `nil` where it is none of these.
+        /// Parses `PORT`, `ADDRESS:PORT` or `[ADDRESS]:PORT`; `nil` for any other text.
         init?(_ text: String) {
             let colon = text.lastIndex(of: ":")
             var host = colon.map { String(text[..<$0]) } ?? ""
@@ -22,7 +22,7 @@ final class ACMEListener: ACMEAnswer, Sendable {
             if host.hasPrefix("["), host.hasSuffix("]") {
                 host = String(host.dropFirst().dropLast())
             } else if host.contains(":") {
-                // Without brackets nobody can tell where the address ends.
+                // Without brackets the end of an IPv6 address is ambiguous.
                 return nil
             }
             guard port.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = UInt16(port), number > 0 else {
@@ -33,15 +33,14 @@ final class ACMEListener: ACMEAnswer, Sendable {
         }
     }
 
-    /// What limits a visitor.
+    /// The limits of a client.
     enum Limit {
         static let requestSize = 8 << 10
         static let time: Duration = .seconds(10)
         static let connections = 64
     }
 
-    /// For how long it does not look for visitors while the process, or the system, has no descriptor or memory
-    /// left, in microseconds.
+    /// Pause between accept attempts when the process or the system is out of descriptors or memory, in microseconds.
     private static let shortage: UInt32 = 50_000
 
     private struct Visitor {
@@ -51,16 +50,16 @@ final class ACMEListener: ACMEAnswer, Sendable {
     }
 
     private let listening: Int32
-    /// The pipe by which its thread is told to end.
+    /// The pipe that tells the server thread to end.
     let ending: (reading: Int32, writing: Int32)
     private let path: String
     private let content: String
     private let hasEnded = Lock(false)
 
-    /// Listens from now on, on a thread of its own, until `withdraw()`.
+    /// Starts to listen, on a thread of its own, until `withdraw()`.
     ///
-    /// - Throws: `KeychainError`; `invalidArgument` for an address that is none, `refused` where this user may not
-    ///   listen there, `issuerFailed` where another program does, `failed` where there is no descriptor or thread left.
+    /// - Throws: `KeychainError`; `invalidArgument` for an invalid address, `refused` if this user may not listen
+    ///   there, `issuerFailed` if another program does, `failed` if no descriptor or thread is left.
     init(_ challenge: ACMEChallenge, at text: String) throws {
         guard let address = Address(text) else { throw Self.noAddress(text) }
         path = challenge.path
@@ -86,18 +85,18 @@ final class ACMEListener: ACMEAnswer, Sendable {
         }
     }
 
-    /// Ends the server; the port is free afterwards. Call it once.
+    /// Stops the server; the port is free afterwards. Call it once.
     func withdraw() {
-        // A byte, for closing the pipe alone tells nothing while a child has a copy of it.
+        // Write a byte: closing the pipe is not noticed while a child process has a copy of the descriptor.
         var end: UInt8 = 0
         _ = unsafe write(ending.writing, &end, 1)
         _ = hasEnded.wait(until: .never) { $0 ? true : nil }
-        // Not before: a pipe that nobody reads any more would answer the byte with a signal.
+        // Close only now: writing to a pipe without a reader raises SIGPIPE.
         close(ending.reading)
         close(ending.writing)
     }
 
-    /// The error for an address that is none.
+    /// The error for an invalid address.
     static func noAddress(_ text: String) -> KeychainError {
         KeychainError(
             .invalidArgument, "\"\(text)\" is no address to listen at.",
@@ -114,7 +113,7 @@ final class ACMEListener: ACMEAnswer, Sendable {
         guard unsafe getaddrinfo(address.host, String(address.port), &hints, &list) == 0 else { throw noAddress(text) }
         defer { unsafe freeaddrinfo(list) }
         var reason: Int32 = EADDRNOTAVAIL
-        // IPv6 first: a socket for all of its addresses serves those of IPv4, too.
+        // IPv6 first: a socket for all IPv6 addresses also serves IPv4.
         for family in [AF_INET6, AF_INET] {
             var next = unsafe list
             while let entry = unsafe next {
@@ -139,14 +138,14 @@ final class ACMEListener: ACMEAnswer, Sendable {
         }
     }
 
-    /// A socket that listens; `nil` with `errno`.
+    /// Opens a listening socket; `nil` with `errno` set.
     private static func open(_ entry: addrinfo) -> Int32? {
         let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
         let descriptor = unsafe socket(entry.ai_family, kind, 0)
         guard descriptor >= 0 else { return nil }
         var (on, off): (Int32, Int32) = (1, 0)
         let size = socklen_t(MemoryLayout<Int32>.size)
-        // The connections of the challenge before may linger.
+        // Connections of the previous challenge may linger in TIME_WAIT.
         unsafe setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, size)
         if unsafe entry.ai_family == AF_INET6 {
             unsafe setsockopt(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, &off, size)
@@ -166,13 +165,13 @@ final class ACMEListener: ACMEAnswer, Sendable {
         var visitors: [Visitor] = []
         defer {
             for visitor in visitors { close(visitor.descriptor) }
-            // A child that another thread has just made has a copy, until it becomes another program.
+            // A child process that another thread has just forked has a copy of the descriptor until it calls exec(2).
             shutdown(listening, Int32(SHUT_RDWR))
             close(listening)
         }
         while true {
             var polled = [pollfd(fd: ending.reading, events: Int16(POLLIN), revents: 0)]
-            // Who comes when all places are taken waits in the kernel's queue.
+            // Further clients wait in the kernel's queue while all places are taken.
             let mayCome = visitors.count < Limit.connections
             polled.append(pollfd(fd: listening, events: mayCome ? Int16(POLLIN) : 0, revents: 0))
             polled += visitors.map { pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0) }
@@ -194,17 +193,19 @@ final class ACMEListener: ACMEAnswer, Sendable {
                 if descriptor >= 0 {
                     visitors.append(Visitor(descriptor: descriptor))
                 } else if [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(reason) {
-                    // Who comes stays in the queue, and poll(2) would tell of it at once, again and again.
+                    // The client stays in the queue, so that poll(2) would return at once, again and again.
                     usleep(Self.shortage)
                 }
             }
         }
     }
 
-    /// What stands for a request of somebody who was answered, or has gone.
+    /// Marks a client that was answered or has disconnected.
     private static let done: [UInt8] = [0]
 
-    /// Reads on, and answers when the request is whole; whether the visitor is to stay.
+    /// Reads more of a request, and answers once it is complete.
+    ///
+    /// - Returns: Whether the connection stays open.
     private func hear(_ visitor: inout Visitor) -> Bool {
         var buffer = [UInt8](repeating: 0, count: 2048)
         let count = unsafe recv(visitor.descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT))
@@ -213,12 +214,12 @@ final class ACMEListener: ACMEAnswer, Sendable {
         guard visitor.request.count <= Limit.requestSize else { return false }
         guard Data(visitor.request).firstRange(of: Data("\r\n\r\n".utf8)) != nil else { return true }
         let answer = Array(Self.answer(to: visitor.request, path: path, content: content).utf8)
-        // Few enough bytes for the empty buffer of a new connection.
+        // Short enough for the empty send buffer of a new connection.
         _ = unsafe send(visitor.descriptor, answer, answer.count, Int32(MSG_DONTWAIT | MSG_NOSIGNAL))
         return false
     }
 
-    /// The whole answer to a request (RFC 9112), which is for one path and two methods.
+    /// The complete answer to a request (RFC 9112); only one path and two methods are served.
     static func answer(to request: [UInt8], path: String, content: String) -> String {
         let line = String(decoding: request.prefix { $0 != 0x0D }, as: UTF8.self).split(
             separator: " ", omittingEmptySubsequences: false)

@@ -2,9 +2,9 @@ import Foundation
 import KeyfobPrimitives
 import OpenSSL
 
-/// A conversation with an ACME server: signed requests, their nonces, and the server's problems (RFC 8555 6).
+/// A session with an ACME server: signed requests, nonces and problem documents (RFC 8555 6).
 struct ACMESession {
-    /// An answer with its JSON.
+    /// An answer with its parsed JSON.
     struct Answer {
         let object: [String: Any]
         let response: HTTPRequest.Response
@@ -26,14 +26,14 @@ struct ACMESession {
     private var nonce: String?
     private var account: String?
 
-    /// Reads the directory (RFC 8555 7.1.1), again as long as the server is busy.
+    /// Reads the directory (RFC 8555 7.1.1), and retries while the server is busy.
     ///
     /// - Parameters:
-    ///   - pause: Waits until a busy server may be asked again. What it throws ends the request.
-    ///   - key: The account's key, asked for when the directory was read and the terms are agreed to: a wrong URL shall
-    ///     not leave a key on the token.
-    /// - Throws: `KeychainError`; `issuerFailed`, `refused` where terms of service have to be agreed to,
-    ///   `mechanismUnsupported` for a key that is not P-256, and what `key` throws.
+    ///   - pause: Waits until a busy server may be asked again. An error that it throws ends the request.
+    ///   - key: Returns the account key. Called after the directory is read and the terms are agreed to, so that a
+    ///     wrong URL leaves no key on the token.
+    /// - Throws: `KeychainError`; `issuerFailed`, `refused` if terms of service must be agreed to,
+    ///   `mechanismUnsupported` for a key that is not P-256, and the errors of `key`.
     init(
         _ settings: ACMEIssuer.Settings, pause: @escaping (Duration) throws -> Void, key: () throws -> TokenKey
     ) throws {
@@ -68,11 +68,11 @@ struct ACMESession {
 
     /// Finds or makes the account (RFC 8555 7.3).
     ///
-    /// - Parameter externalAccount: What a new account is bound to (RFC 8555 7.3.4).
-    /// - Throws: `KeychainError`; `refused` where an external account is needed, `issuerFailed`.
+    /// - Parameter externalAccount: The external account to bind a new account to (RFC 8555 7.3.4).
+    /// - Throws: `KeychainError`; `refused` if an external account is needed, `issuerFailed`.
     mutating func begin(_ externalAccount: ACMEIssuer.ExternalAccount?) throws {
         let isBound = meta["externalAccountRequired"] as? Bool == true
-        // Only who opens an account needs to bind it; a renewal has none of this at hand.
+        // Only opening an account needs the binding; a renewal does not have the external account's key.
         if isBound, try findAccount() { return }
         guard !isBound || externalAccount != nil else {
             throw KeychainError(
@@ -86,7 +86,7 @@ struct ACMESession {
         if let externalAccount { payload["externalAccountBinding"] = try binding(to: externalAccount) }
         let made: Answer
         do {
-            // Whoever has an account gets it.
+            // The server returns an existing account of the key.
             made = try post(place("newAccount"), payload)
         } catch let error as KeychainError
             where externalAccount != nil && error.details["problem"]?.hasSuffix(":unauthorized") == true
@@ -101,7 +101,9 @@ struct ACMESession {
         account = location
     }
 
-    /// Looks for the account that the key has already (RFC 8555 7.3.1); whether there is one.
+    /// Looks for an existing account of the key (RFC 8555 7.3.1).
+    ///
+    /// - Returns: Whether there is one.
     private mutating func findAccount() throws -> Bool {
         do {
             account = try post(place("newAccount"), ["onlyReturnExisting": true]).response.header("location")
@@ -111,7 +113,7 @@ struct ACMESession {
         }
     }
 
-    /// The account's public key, signed with the key of an account elsewhere (RFC 8555 7.3.4).
+    /// The account's public key, signed with the external account's key (RFC 8555 7.3.4).
     private func binding(to external: ACMEIssuer.ExternalAccount) throws -> [String: Any] {
         let header = ["alg": "HS256", "kid": external.keyIdentifier, "url": try place("newAccount")]
         let protected = Base64URL.encode(try Self.json(header))
@@ -134,23 +136,23 @@ struct ACMESession {
         return url
     }
 
-    /// What proves to the server that who answers a challenge has the account's key (RFC 8555 8.1).
+    /// The text that proves possession of the account key to the server (RFC 8555 8.1).
     func keyAuthorization(_ token: String) -> String { token + "." + Base64URL.encode(Digest.sha256(Data(jwk.utf8))) }
 
-    /// Sends a signed request; without a payload, the POST that reads (RFC 8555 6.3).
+    /// Sends a signed request; without a payload, a POST-as-GET (RFC 8555 6.3).
     ///
-    /// What only reads is tried again, as long as the server is busy or a connection breaks: an order that is half
-    /// done need not be begun anew for it.
+    /// A request that only reads is retried while the server is busy or if the connection breaks, so that an unfinished
+    /// order need not start over.
     ///
-    /// - Throws: `KeychainError` with code `issuerFailed` and the server's problem; what `pause` throws.
+    /// - Throws: `KeychainError` with code `issuerFailed` and the server's problem; the errors of `pause`.
     mutating func post(_ url: String, _ payload: [String: Any]?, accept: String? = nil) throws -> Answer {
         guard payload == nil else { return try postOnce(url, payload, accept: accept) }
         return try Self.patiently(pause) { try postOnce(url, nil, accept: accept) }
     }
 
-    /// Sends a request that only reads, and again as long as the server is busy or a connection breaks.
+    /// Sends a read-only request, and retries while the server is busy or if the connection breaks.
     ///
-    /// - Throws: What `send` throws at last, and what `pause` throws.
+    /// - Throws: The last error of `send`, and the errors of `pause`.
     private static func patiently<Result>(
         _ pause: (Duration) throws -> Void, _ send: () throws -> Result
     ) throws -> Result {
@@ -166,13 +168,13 @@ struct ACMESession {
         }
     }
 
-    /// For how long a server may be busy.
+    /// How long a busy server is retried.
     private static let patience: Duration = .seconds(60)
 
-    /// Whether a request may well succeed a little later: the server is busy, or the connection broke.
+    /// Whether a retry may succeed soon: the server is busy, or the connection broke.
     private static func isPassing(_ error: KeychainError) -> Bool {
         if let status = error.details["status"] { return Int(status).map { isPassing($0) } ?? false }
-        // Of curl(1): partial files, empty replies, and what breaks while it is sent and received.
+        // Exit codes of curl(1): partial file, empty reply, failure to send, failure to receive.
         return error.details["curl"].map { ["18", "52", "55", "56"].contains($0) } ?? false
     }
 
@@ -197,7 +199,7 @@ struct ACMESession {
                 return try Self.object(response, settings.host)
             }
             if let target = response.redirection {
-                // A signature is for one URL (RFC 8555 6.4).
+                // A signature is valid for one URL only (RFC 8555 6.4).
                 throw KeychainError(
                     .issuerFailed,
                     "\(settings.host) redirects \(url) to \(target) (status \(response.status)), as ACME does not.",
@@ -211,15 +213,15 @@ struct ACMESession {
         throw KeychainError(.issuerFailed, "\(settings.host) refused six nonces of its own.")
     }
 
-    /// The error of an answer that is a refusal.
+    /// The error for an answer that refuses a request.
     ///
-    /// - Parameter hint: What to do where the server does not say when it wants to be asked again.
+    /// - Parameter hint: The hint if the server does not say when to ask again.
     private static func refusal(
         _ response: HTTPRequest.Response, _ problem: (type: String, detail: String), _ settings: ACMEIssuer.Settings,
         hint: String? = nil
     ) -> KeychainError {
         var details = ["problem": problem.type, "status": String(response.status)]
-        // RFC 8555 6.6: when a limit is over.
+        // RFC 8555 6.6: when the rate limit ends.
         let pause = response.header("retry-after").flatMap { RetryAfter.pause($0, on: Date()) }
         let seconds = pause.map { Int($0.components.seconds) }
         details["retryAfter"] = seconds.map { String($0) }
@@ -230,7 +232,7 @@ struct ACMESession {
             .issuerFailed, "\(settings.host) refused: \(problem.detail)", hint: wish ?? hint, details: details)
     }
 
-    /// The error of a server that refuses to show its directory: a busy one is asked later, but there may be none.
+    /// The error if the server refuses to return its directory: a busy server may answer later, another may have none.
     private static func directoryRefusal(
         _ response: HTTPRequest.Response, _ settings: ACMEIssuer.Settings
     ) -> KeychainError {
@@ -239,7 +241,7 @@ struct ACMESession {
             hint: isPassing(response.status) ? "Try again later." : "Check the URL of the directory.")
     }
 
-    /// A JWS in its flattened form (RFC 7515 7.2.2), ES256.
+    /// A JWS in flattened JSON form (RFC 7515 7.2.2), with ES256.
     private mutating func signed(_ url: String, _ payload: [String: Any]?) throws -> Data {
         let nonce = try takeNonce()
         var header: [String: Any] = ["alg": "ES256", "nonce": nonce, "url": url]
@@ -268,7 +270,7 @@ struct ACMESession {
         }
     }
 
-    /// The account's public key as JSON whose members are in the order that its thumbprint wants (RFC 7638).
+    /// The account's public key as a JWK whose members are in the order that its thumbprint requires (RFC 7638).
     private var jwk: String {
         let (x, y) = (Base64URL.encode(Data(point[1..<33])), Base64URL.encode(Data(point[33..<65])))
         return "{\"crv\":\"P-256\",\"kty\":\"EC\",\"x\":\"\(x)\",\"y\":\"\(y)\"}"
@@ -298,9 +300,9 @@ struct ACMESession {
         }
     }
 
-    /// A problem document (RFC 7807), with what it says of single names (RFC 8555 6.7.1).
+    /// The problem document of an answer (RFC 7807), with the problems of single names (RFC 8555 6.7.1).
     static func problem(_ response: HTTPRequest.Response) -> (type: String, detail: String) {
-        // An answer that is no JSON has no detail.
+        // An answer that is not JSON has no detail.
         let object = (try? parsed(response.body)) ?? [:]
         return problem(object, status: response.status)
     }

@@ -1,36 +1,36 @@
 import Foundation
 import OpenSSL
 
-/// A small private authority, whose key is on the token of a keychain.
+/// A small private authority whose key is on the token of a keychain.
 public struct AuthorityIssuer: CertificateIssuer {
-    /// How long ago certificates begin, for clocks that are behind, in seconds.
+    /// How far certificates are backdated for clients whose clock is behind, in seconds.
     static let clockTolerance: TimeInterval = 60
 
     private let identity: Identity
     private let keychain: Keychain
     private let isForeign: Bool
 
-    /// An authority.
+    /// Creates an authority.
     ///
     /// - Parameters:
-    ///   - identity: An identity of `keychain` whose certificate is an authority's.
-    ///   - isForeign: Whether the keychain is another one than that of the identities it issues for.
+    ///   - identity: An identity of `keychain` with the certificate of an authority.
+    ///   - isForeign: Whether `keychain` differs from the keychain of the identities that it issues for.
     public init(_ identity: Identity, in keychain: Keychain, isForeign: Bool = false) {
         self.identity = identity
         self.keychain = keychain
         self.isForeign = isForeign
     }
 
-    /// The authority by its name, and its keychain's where that is another one.
+    /// The authority by its name, and the name of its keychain if that is another one.
     public var issuerDescription: IssuerDescription {
         .authority(identity.label ?? "", keychain: isForeign ? keychain.name : nil)
     }
 
-    /// Makes a certificate that ends no later than the authority's own. One token operation.
+    /// Makes a certificate that expires no later than the authority's own. Uses one token operation.
     ///
-    /// - Throws: `KeychainError`; `certificateExpired` or `certificateNotYetValid` for an authority that may not sign
-    ///   now, `invalidArgument` for a request that it cannot fulfil or that its own certificate does not allow, and
-    ///   what the token refuses.
+    /// - Throws: `KeychainError`; `certificateExpired` or `certificateNotYetValid` if the authority's certificate is
+    ///   not valid now, `issuerFailed` if the request's signature is invalid, `invalidArgument` for a request that
+    ///   cannot be fulfilled or that the authority's certificate does not allow, and the errors of the token.
     public func issue(_ order: CertificateOrder) throws -> IssuedCertificate {
         let authority = try identity.certificate()
         let name = self.name(authority)
@@ -45,7 +45,7 @@ public struct AuthorityIssuer: CertificateIssuer {
         }
         let key = try keychain.tokenKey(for: identity)
         let certificate = try key.checkingSignature { try unsigned.signed { try key.sign($0, using: $1) } }
-        // Name constraints, and whatever else stands in the authority's certificate.
+        // Checks name constraints and the other limits in the authority's certificate.
         let verdict = try CertificateChain.verify(leaf: certificate, intermediates: [], anchors: [authority])
         let command = "keyfob \(isForeign ? "-k \(ShellWord.quoted(keychain.name)) " : "")cert"
         if let failure = verdict.failure {
@@ -73,10 +73,10 @@ public struct AuthorityIssuer: CertificateIssuer {
         return IssuedCertificate(certificate: certificate, chain: above)
     }
 
-    /// What the authority would sign.
+    /// The unsigned certificate.
     ///
-    /// - Throws: `KeychainError`; `certificateExpired` or `certificateNotYetValid` for an authority that may not sign
-    ///   now, `invalidArgument` for one that is none, and for what cannot be written.
+    /// - Throws: `KeychainError`; `certificateExpired` or `certificateNotYetValid` if the authority's certificate is
+    ///   not valid now, `invalidArgument` if it is not an authority, and for contents that cannot be encoded.
     func unsigned(
         _ subject: DistinguishedName, _ publicKey: PublicKey, _ extensions: CertificateExtensions,
         lifetime: TimeInterval?
@@ -94,13 +94,14 @@ public struct AuthorityIssuer: CertificateIssuer {
         }
     }
 
-    /// What messages call the authority.
+    /// The name of the authority in messages.
     private func name(_ certificate: Certificate) -> String {
         identity.label ?? certificate.subjectSummary ?? "the authority"
     }
 
-    /// The first usage that a certificate names and one of those above it does not, with that one: programs take the
-    /// usages of an authority as a limit for what it issues (RFC 5280 does not say so).
+    /// The first usage of a certificate that an authority above it lacks, and that authority.
+    ///
+    /// Programs treat the usages of an authority as a limit for what it issues, although RFC 5280 does not say so.
     private static func usageNotAllowed(
         of certificate: Certificate, by chain: [Certificate]
     ) -> (ExtendedKeyUsage, Certificate)? {
@@ -113,11 +114,13 @@ public struct AuthorityIssuer: CertificateIssuer {
         return nil
     }
 
-    /// Why a certificate is worthless below a chain, the one that signed it first, by what the others have to say.
+    /// The reason why the rest of a chain does not allow a certificate; `nil` if it does.
+    ///
+    /// The first certificate of `chain` is the one that signed it.
     private static func refusal(of certificate: Certificate, by chain: [Certificate]) throws -> String? {
         guard let last = chain.last, chain.count > 1 else { return nil }
-        // How many authorities stand below each, when the certificate has issued something (RFC 5280 6.1.4). libcrypto
-        // counts them only then.
+        // The number of authorities below each, once the certificate itself has issued something (RFC 5280 6.1.4).
+        // libcrypto counts them only then.
         var below = certificate.isCA ? 1 : 0
         for authority in chain {
             if let length = authority.pathLength, below > length {
@@ -126,7 +129,7 @@ public struct AuthorityIssuer: CertificateIssuer {
             if !authority.isSelfIssued { below += 1 }
         }
         let code = try CertificateChain.verify(leaf: certificate, intermediates: chain, anchors: [last]).failure?.code
-        // Anything else, such as a root that has expired, is none of this certificate's.
+        // Any other failure, such as an expired root, is not a fault of this certificate.
         let reasons: [CertificateChain.FailureCode] = [.nameNotPermitted, .nameExcluded, .pathTooLong]
         return code.flatMap { reasons.contains($0) ? $0.description : nil }
     }

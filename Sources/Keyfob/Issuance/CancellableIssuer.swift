@@ -1,9 +1,9 @@
-/// An issuer that is told when nobody waits for the certificate any more.
+/// An issuer that stops when its caller is cancelled.
 struct CancellableIssuer: CertificateIssuer {
     private let issuer: any CertificateIssuer
     private let isStopped: @Sendable () -> Bool
 
-    /// - Parameter isStopped: What orders answer when they are asked that.
+    /// - Parameter isStopped: The answer of `isStopped` of each order.
     init(_ issuer: any CertificateIssuer, isStopped: @escaping @Sendable () -> Bool) {
         self.issuer = issuer
         self.isStopped = isStopped
@@ -12,7 +12,7 @@ struct CancellableIssuer: CertificateIssuer {
     var issuerDescription: IssuerDescription { issuer.issuerDescription }
 
     func issue(_ order: CertificateOrder) throws -> IssuedCertificate {
-        // Others may have been waited for until here.
+        // The caller may have been cancelled while it waited for other processes.
         guard !isStopped() else { throw KeychainError.stopped }
         var order = order
         order.isStopped = isStopped

@@ -1,32 +1,32 @@
 public import Foundation
 public import OpenSSL
 
-/// Somebody who makes a certificate of a request.
+/// An issuer of certificates.
 ///
 /// Implementation guidance: `issue` blocks for as long as the issuer takes, and is called on a thread that may block.
-/// While it waits it asks the order whether it `isStopped`. It changes nothing in the keychain: what it returns is
-/// checked against the key and installed by the caller.
+/// While it waits, it checks `isStopped` of the order. It must not change the keychain: the caller checks the
+/// certificate against the key and installs it.
 public protocol CertificateIssuer: Sendable {
-    /// How to find the issuer again for the next certificate; `nil` where nobody could.
+    /// How to find the issuer again for the next certificate.
     var issuerDescription: IssuerDescription { get }
 
     /// Makes the certificate.
     ///
-    /// - Throws: `KeychainError`; `issuerFailed` where the issuer does not give one.
+    /// - Throws: `KeychainError`; `issuerFailed` if the issuer does not issue a certificate.
     func issue(_ order: CertificateOrder) throws -> IssuedCertificate
 }
 
-/// What an issuer is asked for.
+/// A request to an issuer.
 public struct CertificateOrder: Sendable {
-    /// The request, signed with the key that the certificate shall be about.
+    /// The request, signed with the key to be certified.
     public let request: CertificationRequest
-    /// That key, for issuers that are the key itself.
+    /// That key, for self-signed certificates.
     public let key: TokenKey
-    /// For how long, in seconds; `nil` leaves it to the issuer.
+    /// The lifetime in seconds; `nil` leaves it to the issuer.
     public let lifetime: TimeInterval?
-    /// Takes note of a step that is done, such as `order ok`, for people who wait.
+    /// Reports a finished step, such as `order ok`, to a waiting user.
     public let report: @Sendable (String) -> Void
-    /// Whether to give up, with an error of code `cancelled`: nobody waits for the certificate any more.
+    /// Whether to give up, with an error of code `cancelled`, because the caller is no longer waiting.
     public internal(set) var isStopped: @Sendable () -> Bool = { false }
     /// The name of the identity that the certificate is for.
     let name: String
@@ -34,24 +34,24 @@ public struct CertificateOrder: Sendable {
     let isKeyNew: Bool
 }
 
-/// What an issuer gives.
+/// A certificate from an issuer.
 public struct IssuedCertificate: Sendable {
     /// The certificate.
     public let certificate: Certificate
     /// Certificates above it, in any order.
     public let chain: [Certificate]
 
-    /// A certificate with what is above it.
+    /// Creates an issued certificate with its chain.
     public init(certificate: Certificate, chain: [Certificate]) {
         self.certificate = certificate
         self.chain = chain
     }
 
-    /// The certificate for a request among those that an issuer gave, with the others as its chain.
+    /// Selects the certificate for a request from those of an issuer, with the others as its chain.
     ///
-    /// - Throws: `KeychainError` with code `issuerFailed` where none is for the request's key.
+    /// - Throws: `KeychainError` with code `issuerFailed` if none of them is for the request's key.
     init(_ certificates: [Certificate], for request: CertificationRequest, by issuer: String) throws {
-        // With the same key as before, the certificate before may stand among them.
+        // If the key is reused, the previous certificate may be among them.
         let fitting = certificates.filter { $0.publicKey == request.publicKey }
         guard let own = fitting.max(by: { $0.notBefore < $1.notBefore }) else {
             throw KeychainError(
@@ -64,10 +64,11 @@ public struct IssuedCertificate: Sendable {
 }
 
 extension KeychainError {
-    /// The error of what was asked to stop, and has done so.
+    /// The error of an operation that stopped because it was asked to.
     package static let stopped = KeychainError(.cancelled, "stopped.")
 
-    /// Runs `body`; what cannot be written into a request or certificate is an argument's fault.
+    /// Runs `body` and maps its errors: contents that cannot be encoded in a request or certificate are an invalid
+    /// argument.
     static func describingRequests<Result>(_ body: () throws -> Result) throws -> Result {
         do { return try body() } catch let error as CryptoError {
             throw KeychainError(

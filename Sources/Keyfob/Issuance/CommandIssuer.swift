@@ -2,27 +2,27 @@ import Foundation
 import KeyfobPrimitives
 import OpenSSL
 
-/// A program that issues certificates: the way to any authority that Keyfob does not know.
+/// A program that issues certificates, for authorities that Keyfob does not support directly.
 ///
-/// The program reads the request, PKCS#10 in PEM, on its standard input, writes the certificate and those above it,
-/// in PEM and in any order, to its standard output, and ends with status 0. It is run without a shell. Variables that
-/// begin with `KEYFOB_` are taken out of its environment, for some hold PINs.
+/// The program runs without a shell. It reads the request, PKCS#10 in PEM, from standard input. It writes the
+/// certificate and those above it to standard output, in PEM and in any order, and exits with status 0. Variables that
+/// begin with `KEYFOB_` are removed from its environment, because some hold PINs.
 public struct CommandIssuer: CertificateIssuer {
-    /// How long it may take: a person may have to look at the request.
+    /// How long the program may take. A person may have to review the request.
     public static let patience: Duration = .seconds(600)
 
     private let command: [String]
     private let patience: Duration
 
-    /// A program with its arguments.
+    /// Creates an issuer that runs a program with its arguments.
     ///
-    /// - Throws: `KeychainError`; `invalidArgument` where there is none, `fileUnavailable` or `refused` for one that
-    ///   cannot be started, as far as that can be told before.
+    /// - Throws: `KeychainError`; `invalidArgument` if `command` is empty, `fileUnavailable` or `refused` if the
+    ///   program cannot be started, as far as this can be checked in advance.
     public init(_ command: [String], patience: Duration = Self.patience) throws {
         guard let program = command.first, !program.isEmpty else {
             throw KeychainError(.invalidArgument, "there is no program to issue the certificate.")
         }
-        // Before a key is made for it.
+        // Checked before a key is made.
         let reason = ProgramLookup.failure(of: program)
         guard reason == 0 else {
             let error = KeychainError.file("start", program, reason)
@@ -39,9 +39,9 @@ public struct CommandIssuer: CertificateIssuer {
 
     /// Runs the program.
     ///
-    /// - Throws: `KeychainError`; `issuerFailed` where it ends with another status than 0 or gives nothing that is a
-    ///   certificate for the request's key, `timedOut`, `fileUnavailable` where it cannot be started, `cancelled` where
-    ///   the order was stopped: the program was killed then.
+    /// - Throws: `KeychainError`; `issuerFailed` if it exits with a status other than 0 or prints no certificate for
+    ///   the request's key, `timedOut`, `fileUnavailable` if it cannot be started, `cancelled` if the order was stopped
+    ///   and the program was killed.
     public func issue(_ order: CertificateOrder) throws -> IssuedCertificate {
         let name = "the command \"\(command[0])\""
         let result = try ProgramRun.run(

@@ -2,41 +2,49 @@ import Foundation
 import KeyfobPrimitives
 import OpenSSL
 
-/// Small files of the user's beside a keychain, one for each name of an identity.
+/// Small files of the user beside a keychain, one for each identity name.
 ///
-/// Names are longer than names of files may be, and have slashes.
+/// An identity name may contain slashes and be longer than a file name, so the file is named by a hash.
 struct FilesByName: Sendable {
     private let directory: URL
 
-    /// Those of a kind that belong to a keychain. Nothing is read or made yet.
+    /// The files of one kind for a keychain. Nothing is read or created yet.
     init(_ kind: String, keychain: UUID, _ directories: Directories) {
         directory = directories.state.appendingPathComponent(kind, isDirectory: true)
             .appendingPathComponent(keychain.uuidString.lowercased(), isDirectory: true)
     }
 
-    /// What the file of a name holds; `nil` where there is none.
+    /// The content of the file for a name; `nil` if there is none.
     ///
-    /// - Throws: `unsafeFile`, `fileDamaged` and `fileUnavailable` as `PrivateFile` does.
+    /// - Throws: `KeychainError`; `unsafeFile`, `fileDamaged` or `fileUnavailable`.
     func read(_ name: String) throws(KeychainError) -> SecretBytes? {
         try PrivateFile.read(file(name), limit: 1 << 16)
     }
 
-    /// Writes the file of a name, so that it survives a kill and a power cut from here on. - Throws: As `read`.
+    /// Writes the file for a name. When this returns, the file survives a kill and a power failure.
+    ///
+    /// - Throws: `KeychainError`; `unsafeFile`, `fileDamaged` or `fileUnavailable`.
     func write(_ content: SecretBytes, for name: String) throws(KeychainError) {
         try PrivateFile.createDirectory(directory)
         try PrivateFile.write(content, to: file(name))
     }
 
-    /// Removes the file of a name. - Throws: As `read`.
+    /// Removes the file for a name.
+    ///
+    /// - Throws: `KeychainError`; `unsafeFile`, `fileDamaged` or `fileUnavailable`.
     func remove(_ name: String) throws(KeychainError) { try PrivateFile.remove(file(name)) }
 
-    /// The path of a name's file, in a directory that is made where it is missing. - Throws: As `read`.
+    /// The path of the file for a name; its directory is created if missing.
+    ///
+    /// - Throws: `KeychainError`; `unsafeFile`, `fileDamaged` or `fileUnavailable`.
     func path(of name: String) throws(KeychainError) -> String {
         try PrivateFile.createDirectory(directory)
         return file(name).filePath
     }
 
-    /// Removes all, with the directory. - Throws: As `read`.
+    /// Removes all files and their directory.
+    ///
+    /// - Throws: `KeychainError` with code `fileUnavailable`.
     func removeAll() throws(KeychainError) {
         guard unsafe access(directory.filePath, F_OK) == 0 else { return }
         do { try FileManager.default.removeItem(at: directory) } catch {

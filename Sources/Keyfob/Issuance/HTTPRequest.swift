@@ -1,13 +1,13 @@
 import Foundation
 import KeyfobPrimitives
 
-/// One request over HTTP, by the program `curl`.
+/// One HTTP request, sent by the program `curl`.
 ///
-/// The few requests of ACME do not justify a network stack in every process: linking one costs each command its
-/// start, and `curl` brings the proxies, the protocols and the security updates of the system along. Nothing secret
-/// is sent: what ACME transmits is signed, and its signatures are public.
+/// The few requests of ACME do not justify linking a network stack, which would slow the start of each command. `curl`
+/// also brings the proxies, protocols and security updates of the system. Nothing secret is sent: ACME messages are
+/// signed, and their signatures are public.
 struct HTTPRequest {
-    /// What came back.
+    /// An HTTP response.
     struct Response {
         let status: Int
         /// Names in lower case.
@@ -17,7 +17,7 @@ struct HTTPRequest {
         /// The first header of a name in lower case.
         func header(_ name: String) -> String? { headers.first { $0.name == name }?.value }
 
-        /// Where it refers to.
+        /// The target of a redirection.
         var redirection: String? { [301, 302, 303, 307, 308].contains(status) ? header("location") : nil }
     }
 
@@ -31,15 +31,15 @@ struct HTTPRequest {
     var allowsPlain = false
 
     private static let patience: Duration = .seconds(55)
-    /// How much later curl is killed, which should have ended by itself, and says why.
+    /// The time between curl's own timeout and killing it. curl should end by itself first and report the reason.
     private static let grace: Duration = .seconds(5)
-    /// The largest answer, in bytes. Told to curl, which before 8.4 does not look where no length was announced.
+    /// The largest answer, in bytes. Passed to curl, but before 8.4 curl ignores it for answers without a length.
     private static let limit = 4 << 20
 
-    /// Sends the request. Blocks until the answer is there, at most a minute.
+    /// Sends the request. Blocks until the answer arrives, at most a minute.
     ///
-    /// - Parameter deadline: When an answer is waited for no longer, where that is earlier.
-    /// - Throws: `KeychainError`; `issuerFailed` where there is no answer, `timedOut`, `invalidArgument` for a URL of
+    /// - Parameter deadline: An earlier limit for waiting.
+    /// - Throws: `KeychainError`; `issuerFailed` if there is no answer, `timedOut`, `invalidArgument` for a URL of
     ///   another protocol.
     func send(by deadline: Deadline = .never) throws -> Response {
         guard url.hasPrefix("https://") || (allowsPlain && url.hasPrefix("http://")), !url.contains(where: \.isNewline)
@@ -48,11 +48,11 @@ struct HTTPRequest {
                 .invalidArgument, "\"\(url)\" is no URL of \(allowsPlain ? "HTTP" : "HTTPS").", details: ["url": url])
         }
         let time = min(deadline.remaining ?? Self.patience, Self.patience)
-        // Rounded up: for curl, 0 means no limit.
+        // Rounded up, because 0 means no limit to curl.
         let milliseconds = Int(time / .milliseconds(1)) + 1
         let protocols = allowsPlain ? "=http,https" : "=https"
         var arguments = [
-            // First, so that no configuration of the user's changes what is sent.
+            // `--disable` comes first, so that the user's curl configuration does not change the request.
             "curl", "--disable", "--silent", "--show-error", "--stderr", "-", "--include",
             "--suppress-connect-headers", "--globoff", "--http1.1", "--max-time",
             String(Double(milliseconds) / 1000), "--max-filesize", String(Self.limit), "--proto", protocols,
@@ -80,15 +80,16 @@ struct HTTPRequest {
         return try Self.parse(result.output)
     }
 
-    /// curl's own number for an answer above `--max-filesize`.
+    /// curl's exit code for an answer above `--max-filesize`.
     private static let tooLarge: Int32 = 63
 
-    /// - Parameter output: What curl wrote, its own message last: on our standard error it would stand among ours.
+    /// - Parameter output: The output of curl, which ends with its error message. It is captured to keep it out of our
+    ///   standard error.
     private func unreachable(_ status: Int32, output: Data = Data()) -> KeychainError {
         let mark = "curl: (\(status)) "
         let last = String(decoding: output.suffix(1024), as: UTF8.self).split(whereSeparator: \.isNewline).last
         let own = last?.range(of: mark).map { String(last?[$0.upperBound...] ?? "") }
-        // The numbers of curl(1) that have something to be done about.
+        // Exit codes of curl(1) that the user can act on.
         let reason = switch status {
         case 5, 6: "its name cannot be resolved"
         case 7: "nobody answers there"
@@ -107,7 +108,7 @@ struct HTTPRequest {
             details: ["url": url, "curl": String(status)])
     }
 
-    /// Reads the answer behind interim ones and redirections.
+    /// Parses the final response, after interim responses and redirections.
     private static func parse(_ data: Data) throws -> Response {
         var rest = data[...]
         while true {

@@ -3,18 +3,18 @@ import KeyfobPrimitives
 public import OpenSSL
 import PKCS11
 
-/// What an identity that is to be made shall be.
+/// The specification of an identity to create.
 public struct IdentitySpecification: Sendable {
-    /// Whom the certificate is for; may be empty where there are alternative names.
+    /// The subject of the certificate; may be empty if there are alternative names.
     public var subject: DistinguishedName
     /// Names, usages and constraints.
     public var extensions: CertificateExtensions
-    /// The kind of key that is generated.
+    /// The kind of key to generate.
     public var key: KeySpecification
-    /// For how long the certificate is valid, in seconds; `nil` leaves it to the issuer.
+    /// The lifetime of the certificate in seconds; `nil` leaves it to the issuer.
     public var lifetime: TimeInterval?
 
-    /// An identity with a key of P-256.
+    /// Creates a specification, with a P-256 key by default.
     public init(
         subject: DistinguishedName, extensions: CertificateExtensions, key: KeySpecification = .p256,
         lifetime: TimeInterval? = nil
@@ -26,27 +26,27 @@ public struct IdentitySpecification: Sendable {
     }
 }
 
-/// Which key the next version of an identity has.
+/// The key of an identity's next version.
 public enum RenewalKey: Sendable, Hashable {
-    /// The same as before.
+    /// The current key.
     case same
-    /// A new one of this kind; `nil` for the same kind as before.
+    /// A new key of this kind; `nil` for the kind of the current key.
     case new(KeySpecification?)
 }
 
-/// Making identities and renewing them.
+/// Creating and renewing identities.
 extension Keychain {
-    /// Makes an identity: a key on the token, a request, a certificate by an issuer, and both under one name.
+    /// Creates an identity: a key on the token, a request, and a certificate from an issuer, both under one name.
     ///
-    /// Blocks for as long as the issuer takes. A process that is killed at any instant leaves the whole identity or
-    /// none, and at most a key of the name without a certificate, which the next attempt uses.
+    /// Blocks for as long as the issuer takes. A process killed at any instant leaves the whole identity or none. It
+    /// leaves at most a key of that name without a certificate, which the next attempt uses.
     ///
-    /// - Parameter report: Takes note of the issuer's steps.
-    /// - Throws: `KeychainError`; `duplicateItem` where an identity has the name, or a key of another kind that has no
-    ///   certificate, `vaultBusy` while another process orders a certificate for the name, `invalidArgument` for a name
-    ///   or an extension that cannot be written or that an ACME server does not certify, `issuerFailed`, also where an
-    ///   issuer elsewhere gave a certificate that has expired, is not valid yet or lacks a name, `identityMismatch`
-    ///   where the issuer gave a certificate for another key, and as for generating a key.
+    /// - Parameter report: Called with each finished step of the issuer.
+    /// - Throws: `KeychainError`; `duplicateItem` if an identity has the name, or a key of another kind without a
+    ///   certificate has it, `vaultBusy` while another process orders a certificate for the name, `invalidArgument` for
+    ///   a name or extension that cannot be encoded or that an ACME server does not certify, `issuerFailed`, also if an
+    ///   external issuer gave a certificate that has expired, is not valid yet or lacks a name, `identityMismatch` if
+    ///   the certificate is for another key, and the errors of generating a key.
     @available(*, noasync, message: "use the asynchronous form")
     @discardableResult
     public func createIdentity(
@@ -84,21 +84,21 @@ extension Keychain {
 
     /// Renews an identity: a new certificate under its name, for the same key or a new one.
     ///
-    /// The version before is kept as `NAME@` and the day on which it expires, until `retire`. Subject, names and usages
-    /// are those of the certificate that is renewed, and so are access groups, accessibility and what else was said of
-    /// certificate and key: whoever sees the version before sees the next one. An ACME server is asked for the names
-    /// alone, and chooses the subject.
+    /// The current version is kept as `NAME@` and the day on which it expires, until `retire`. Subject, names and
+    /// usages are copied from its certificate. Access groups, accessibility and other attributes of certificate and key
+    /// are copied too, so the new version is visible to the same callers. An ACME server is asked for the names only,
+    /// and chooses the subject.
     ///
     /// - Parameters:
-    ///   - key: Which key; `nil` does what was done the last time, at first the same key, and goes on with the key of a
-    ///     renewal that was interrupted while an ACME server issued the certificate.
-    ///   - lifetime: In seconds; `nil` does what was said the last time. Where nobody has said anything the issuer
-    ///     decides; a certificate that was imported lives as long as it did.
-    ///   - issuer: Who issues it.
-    /// - Throws: `KeychainError`; `refused` for an older version, `vaultBusy` where another process renews the identity
-    ///   for longer than the keychain waits, or the name is another certificate's by now, `issuerFailed` also where an
-    ///   issuer elsewhere gave the certificate that is in use, and as `createIdentity`. The name stays with the version
-    ///   in use then.
+    ///   - key: The key; `nil` repeats the choice of the last renewal, at first the same key. It also resumes with the
+    ///     key of a renewal that was interrupted while an ACME server issued the certificate.
+    ///   - lifetime: In seconds; `nil` repeats the value of the last renewal. Without one the issuer decides; an
+    ///     imported certificate keeps its own lifetime.
+    ///   - issuer: The issuer.
+    /// - Throws: `KeychainError`; `refused` for an older version, `vaultBusy` if another process renews the identity
+    ///   for longer than the timeout, or the name belongs to another certificate by now, `issuerFailed` also if an
+    ///   external issuer returned the current certificate, `identityMismatch` if the certificate is for another key,
+    ///   and the errors of generating a key. The name stays with the current version then.
     @available(*, noasync, message: "use the asynchronous form")
     @discardableResult
     public func renewIdentity(
@@ -137,7 +137,7 @@ extension Keychain {
                     isLocal: issuer.issuerDescription.isLocal)
             }
             extensions.others.removeAll { $0.type == .subjectKeyIdentifier }
-            // What only RSA can do must not be promised of another key.
+            // An RSA key can encipher keys; other key types must not claim this usage.
             if case .rsa = pending?.key.publicKey.algorithm {} else { extensions.keyUsage?.remove(.keyEncipherment) }
         } else {
             pending = nil
@@ -145,11 +145,11 @@ extension Keychain {
         let next = try pending?.key ?? tokenKey(for: identity)
         let span: TimeInterval?
         if lifetime != nil || policy != nil {
-            // Not the old certificate's: its authority may have been about to end.
+            // Not the lifetime of the old certificate, which may have been shortened to the end of its authority.
             span = lifetime ?? policy?.lifetime
         } else {
-            // Of one that was made elsewhere it is the owner's choice, from now on too. What issuers of ours add at
-            // the beginning must not make it grow.
+            // The lifetime of an imported certificate is the owner's choice, and is kept from now on. Our issuers
+            // backdate certificates, which must not make the lifetime grow.
             span = max(1, old.notAfter.timeIntervalSince(old.notBefore) - AuthorityIssuer.clockTolerance)
         }
         do {
@@ -171,10 +171,12 @@ extension Keychain {
         }
     }
 
-    /// Makes an identity. Where the task is cancelled the issuer is not waited for any longer than what it has begun
-    /// takes: a request, or a command that makes a DNS record.
+    /// Creates an identity.
     ///
-    /// - Throws: As the blocking form; `cancelled`.
+    /// If the task is cancelled, this waits only for the step in progress: a request, or a command that makes a DNS
+    /// record.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form, and `cancelled`.
     @discardableResult
     public func createIdentity(
         _ name: String, _ specification: IdentitySpecification, issuer: any CertificateIssuer,
@@ -186,9 +188,12 @@ extension Keychain {
         }
     }
 
-    /// Renews an identity. What a cancelled task does is told at `createIdentity`.
+    /// Renews an identity.
     ///
-    /// - Throws: As the blocking form; `cancelled`.
+    /// If the task is cancelled, this waits only for the step in progress: a request, or a command that makes a DNS
+    /// record.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form, and `cancelled`.
     @discardableResult
     public func renewIdentity(
         _ identity: Identity, key: RenewalKey? = nil, lifetime: TimeInterval? = nil, issuer: any CertificateIssuer,
@@ -203,7 +208,9 @@ extension Keychain {
 
     // MARK: Steps
 
-    /// The subject of the request for an identity that is to be made. - Throws: As `requestedSubject` of the issuer.
+    /// The subject of the request for a new identity.
+    ///
+    /// - Throws: `KeychainError` with code `invalidArgument` for a subject or name that the issuer does not certify.
     private func requestedSubject(
         _ specification: IdentitySpecification, _ issuer: any CertificateIssuer
     ) throws -> DistinguishedName {
@@ -211,7 +218,7 @@ extension Keychain {
             specification.subject, for: specification.extensions.subjectAlternativeNames, isAskedFor: true)
     }
 
-    /// - Parameter old: The certificate that is renewed.
+    /// - Parameter old: The certificate being renewed.
     private func certificate(
         _ order: CertificateOrder, _ issuer: any CertificateIssuer, replacing old: Certificate? = nil
     ) throws -> IssuedCertificate {
@@ -219,7 +226,7 @@ extension Keychain {
         guard issued.certificate.publicKey == order.key.publicKey else {
             throw KeychainError(.identityMismatch, "the issuer gave a certificate for another key.")
         }
-        // What this process makes itself is what was asked for, however short that is.
+        // A certificate made by this process is as requested, even if its lifetime is short.
         guard !issuer.issuerDescription.isLocal else { return issued }
         if let failure = KeychainError.shortfall(of: issued.certificate, for: order.request, replacing: old) {
             throw failure
@@ -227,10 +234,10 @@ extension Keychain {
         return issued
     }
 
-    /// A key of the name that has no certificate, such as an interrupted attempt leaves; else a new one.
+    /// The key of an interrupted attempt under this name, which has no certificate; otherwise a new key.
     ///
-    /// The key for an issuer of ours stays out of all lists until its certificate is there. The key for an issuer
-    /// elsewhere is an item, since the certificate may come much later; for a renewal it is recorded before it is made.
+    /// A key for a local issuer stays unlisted until its certificate is stored. A key for an external issuer is an
+    /// item, since the certificate may come much later. For a renewal it is recorded before it is made.
     private func pendingKey(
         _ name: String, _ specification: KeySpecification, isFirst: Bool, isLocal: Bool
     ) throws -> (TokenKey, isNew: Bool) {
@@ -250,9 +257,9 @@ extension Keychain {
         }
     }
 
-    /// The error for a name that a key has, where it is an identity's key still.
+    /// The error for a name that a key has, with a better hint if older versions of an identity use that key.
     private func explaining(_ error: KeychainError, of name: String) throws -> KeychainError {
-        // Whoever removes an identity keeps its older versions, and the key that they share with it.
+        // Removing an identity keeps its older versions, and the key that they share with it.
         guard let version = try versions(of: name).first(where: { $0.nameOfVersion != nil })?.label else {
             return error
         }
@@ -264,12 +271,13 @@ extension Keychain {
             details: error.details, cause: error)
     }
 
-    /// A key of the name that has no certificate; `nil` where there is none.
+    /// The key of that name without a certificate; `nil` if there is none.
     ///
-    /// - Parameter isFirst: Whether it is for an identity that is to be made, of which an earlier attempt has left a
-    ///   key under its very name. A renewal takes none but its own. Any other may be one that somebody replaced because
-    ///   it is not to be used any more.
-    /// - Throws: `KeychainError` with code `duplicateItem` where it is not as one that would be made, or one of several.
+    /// - Parameter isFirst: Whether a new identity is created, for which an earlier attempt left a key of exactly this
+    ///   name. A renewal uses only a key that it recorded. Any other key may have been replaced because it must not be
+    ///   used any more.
+    /// - Throws: `KeychainError` with code `duplicateItem` if the key differs from the one that would be made, or there
+    ///   are several.
     private func waitingKey(
         _ name: String, _ specification: KeySpecification, isFirst: Bool
     ) throws -> TokenKey? {
@@ -304,12 +312,11 @@ extension Keychain {
         return key
     }
 
-    /// Refuses what `createIdentity` would refuse before an issuer has anything to say, and what an authority of ours
-    /// would say of the request, and changes nothing.
+    /// Refuses, without changing anything, the arguments that `createIdentity` or a local authority would refuse.
     ///
-    /// What stands in the way of a signature nobody knows without one: the constraints of those above an authority.
+    /// The constraints of the certificates above an authority are not checked, since this needs a signature.
     ///
-    /// - Throws: As it does.
+    /// - Throws: `KeychainError`; the errors of `createIdentity` for its arguments.
     package func requireCreatable(
         _ name: String, _ specification: IdentitySpecification, issuer: any CertificateIssuer
     ) throws {
@@ -324,7 +331,7 @@ extension Keychain {
                 [.privateKey, .secretKey].contains(object.objectClass) && object.label?.bytes == Data(name.utf8)
             }
             guard !isTaken else { throw try explaining(keyExists(name), of: name) }
-            // Any will do: what can be written into a request does not depend on the key.
+            // Any key will do: whether a request can be encoded does not depend on it.
             publicKey = try PrivateKey.generate(.ec(.p256)).publicKey
         }
         let extensions = specification.extensions
@@ -340,23 +347,25 @@ extension Keychain {
         }
     }
 
-    /// The error of an attempt that failed. A key that was made for it goes, unless a certificate for it may be on
-    /// its way: an issuer elsewhere may have answered without our knowing. Then the error says that the key is kept.
+    /// Cleans up after a failed attempt and returns the error to throw.
     ///
-    /// - Parameter name: The name of an identity that was to be renewed: the key is used again if it is on record.
+    /// A key made for the attempt is destroyed, unless a certificate for it may still arrive: an external issuer may
+    /// have answered without our knowledge. The error then says that the key is kept.
+    ///
+    /// - Parameter name: The name of the identity being renewed; its next renewal uses the key if it is on record.
     private func abandoning(
         _ key: TokenKey, isNew: Bool, after error: any Error, _ issuer: any CertificateIssuer,
         renewing name: String? = nil
     ) -> any Error {
         let isLocal = issuer.issuerDescription.isLocal
         guard isNew || !isLocal else { return error }
-        // What failed may have come after the certificate was stored.
+        // The certificate may have been stored before the failure.
         guard let objects = try? index.objects(keys()) else { return error }
         let isCertified = objects.contains { object in
             object.objectClass == .certificate && object.publicKeyHash == key.publicKey.identifier
         }
         guard !isCertified else {
-            // The first error is the one to report. A key that stays unlisted is a finding of a check.
+            // The first error is the one to report. A key that stays unlisted is reported by a check.
             if isLocal { try? list(key) }
             return error
         }
@@ -364,7 +373,7 @@ extension Keychain {
             let isOwn = { (unfinished: UnfinishedObject) in
                 unfinished.matches(key.object) || unfinished.isHalf(of: key.object)
             }
-            // The first error is the one to report; a key that cannot be removed is used by the next attempt.
+            // The first error is the one to report. A key that cannot be removed is used by the next attempt.
             try? writer(keys()).discardPending(where: isOwn)
         }
         let own = Criteria(
@@ -375,10 +384,10 @@ extension Keychain {
             let isUsedAgain = name.map { name in
                 PendingOrders(self)[name]?.isMade(key.publicKey.identifier, called: label) ?? false
             } ?? true
-            // Where the record could not be written, each attempt would leave one more that nobody goes on with.
+            // If the record could not be written, each attempt would leave another unused key.
             guard isNew, !isUsedAgain else { return Self.keeping(item, isUsedAgain: isUsedAgain, after: error) }
         }
-        // As above.
+        // The first error is the one to report.
         try? delete(KeyItem(item: item))
         return error
     }
@@ -393,7 +402,7 @@ extension Keychain {
         }
     }
 
-    /// The error of an attempt whose key is kept, with what can be done with that.
+    /// The error of an attempt whose key is kept, with a hint about the key.
     private static func keeping(_ key: Item, isUsedAgain: Bool, after error: any Error) -> any Error {
         guard let error = error as? KeychainError, let label = key.attributes[.label]?.text else { return error }
         let remark = "The key is kept: \(isUsedAgain ? "the same command goes on with it, " : "")"
@@ -404,16 +413,16 @@ extension Keychain {
     }
 
     private func object(of key: TokenKey) throws -> TokenObject {
-        // Read anew: the label is part of what is compared.
+        // Read again: the label is part of the comparison.
         guard let object = try recognizing(index.objects(keys())).first(where: { $0.isSame(as: key.object) }) else {
             throw KeychainError(.itemNotFound, "the key is no longer on token \"\(token.label)\".")
         }
         return object
     }
 
-    /// Refuses a name that no new identity can have.
+    /// Refuses a name that a new identity cannot have.
     ///
-    /// - Throws: `KeychainError`; `duplicateItem` where there is an identity of the name, `invalidArgument`.
+    /// - Throws: `KeychainError`; `duplicateItem` if an identity has the name, `invalidArgument`.
     private func checkIsFree(_ name: String) throws {
         guard !name.isEmpty else { throw KeychainError(.invalidArgument, "an identity needs a name.") }
         guard IdentityVersion.name(ofVersion: name) == nil else {
@@ -425,9 +434,9 @@ extension Keychain {
         }
     }
 
-    /// The error for a name that an identity has already.
+    /// The error for a name that an identity already has.
     ///
-    /// - Parameter identity: That one; `nil` for one that was made a moment ago, and is renewed by who issued it.
+    /// - Parameter identity: That identity; `nil` for one that was just created, which its own issuer renews.
     func isTaken(_ name: String, by identity: Identity? = nil) -> KeychainError {
         KeychainError(
             .duplicateItem, "identity \"\(name)\" already exists in keychain \"\(self.name)\".",
@@ -437,9 +446,9 @@ extension Keychain {
 }
 
 extension KeySpecification {
-    /// The kind of a key that is there.
+    /// The kind of an existing key.
     ///
-    /// - Throws: `KeychainError` with code `mechanismUnsupported` for kinds that are not generated.
+    /// - Throws: `KeychainError` with code `mechanismUnsupported` for kinds that Keyfob does not generate.
     init(_ algorithm: KeyAlgorithm) throws {
         switch algorithm {
         case .rsa(let bits): self = .rsa(bits: bits)

@@ -2,11 +2,11 @@ import Foundation
 import OpenSSL
 import PKCS11
 
-/// The keys that were made for certificates, from the order to the installation.
+/// The keys made for certificates, from the order to the installation.
 extension Keychain {
-    /// Whether `renewIdentity` with these arguments is for another key than before.
+    /// Whether `renewIdentity` with these arguments uses another key than the current one.
     ///
-    /// - Throws: `KeychainError`; the errors of `unlock()`, and where the token cannot be read.
+    /// - Throws: `KeychainError`; the errors of `unlock()`, and of reading the token.
     @available(*, noasync, message: "call it from a thread of your own")
     package func renewsKey(of identity: Identity, _ key: RenewalKey?) throws -> Bool {
         if let key { return key != .same }
@@ -14,7 +14,7 @@ extension Keychain {
         return try identity.label.map { try orderedKey(for: $0) != nil } ?? false
     }
 
-    /// The key that was made for the order of a name at an ACME server, and has no certificate yet.
+    /// The key that was made for an ACME order of a name, and has no certificate yet.
     func orderedKey(for name: String) throws -> KeyItem? {
         guard let order = PendingOrders(self)[name], order.isKeyNew else { return nil }
         return try uncertifiedKey(order.key)
@@ -34,23 +34,22 @@ extension Keychain {
         return try findOnToken(own).first?.object.flatMap { try uncertifiedKey($0.keyIdentifier) }
     }
 
-    /// Whether a key was made for the order of a name that is on record.
+    /// Whether the recorded order of a name made this key.
     func isOrdered(_ key: TokenKey, for name: String) -> Bool {
         PendingOrders(self)[name].map { $0.isKeyNew && $0.key == key.publicKey.identifier } ?? false
     }
 
     /// Runs `body` while no other process orders a certificate for the name.
     ///
-    /// - Parameter old: The certificate that is renewed, in DER; `nil` where the name is to be free, which `body` sees
-    ///   for itself.
-    /// - Throws: `KeychainError` with code `vaultBusy` where another is at it until the time of the options is over, or
-    ///   `old` does not bear the name any more; what `body` throws.
+    /// - Parameter old: The certificate being renewed, in DER; `nil` if the name must be free, which `body` checks.
+    /// - Throws: `KeychainError` with code `vaultBusy` if another process still orders one when the timeout of the
+    ///   options expires, or if the name no longer belongs to `old`; the errors of `body`.
     func ordering<Result>(
         _ name: String, replacing old: Data? = nil, _ body: () throws -> Result
     ) throws -> Result {
         try OrderLocks(keychain: configuration.uuid, directories).ordering(name, until: deadline) {
-            // A renewal goes by the certificate and the key that the caller has seen, however long ago. To go on with
-            // them would bring back a key that was replaced since.
+            // The caller may have looked up the certificate and key long ago. Continuing with them would bring back a
+            // key that was replaced since.
             if let old {
                 var own = Criteria(.identity, [.label: .string(name)])
                 own.includesSynchronizable = true
@@ -62,27 +61,27 @@ extension Keychain {
         }
     }
 
-    /// The error for an identity whose name is not that of the certificate any more that is to be renewed.
+    /// The error for an identity whose name no longer belongs to the certificate being renewed.
     ///
-    /// - Parameter outcome: What became of the renewal.
+    /// - Parameter outcome: The outcome of the renewal.
     static func changed(_ name: String, _ outcome: String) -> KeychainError {
         KeychainError(
             .vaultBusy, "identity \"\(name)\" was changed by another process meanwhile; \(outcome)",
             hint: "See what it has now: keyfob identity show \(ShellWord.operand(name))", details: ["name": name])
     }
 
-    /// Whether somebody orders a certificate for the name at this moment.
+    /// Whether any process is ordering a certificate for the name now.
     package func isOrdering(_ name: String) -> Bool {
         OrderLocks(keychain: configuration.uuid, directories).isHeld(name)
     }
 
-    /// Leaves a key to its owner, who has it certified himself: no renewal goes on with it, and none destroys it.
+    /// Releases a key to its owner, who gets a certificate for it elsewhere. Renewals will neither use nor destroy it.
     ///
     /// - Parameters:
-    ///   - label: What the key is called.
-    ///   - isWaiting: Whether a renewal that is under way is waited for; else the record is left to that.
-    /// - Throws: `KeychainError`; `vaultBusy` while a certificate is ordered for the identity that it was made for, and
-    ///   where the record of it cannot be changed.
+    ///   - label: The label of the key.
+    ///   - isWaiting: Whether to wait for a running renewal; if false, the record is left to that renewal.
+    /// - Throws: `KeychainError`; `vaultBusy` while a certificate is ordered for the key's identity, and an error if
+    ///   the record cannot be changed.
     func release(_ key: Data, called label: String, isWaiting: Bool = true) throws {
         let orders = PendingOrders(self)
         for name in [label, IdentityVersion.name(ofVersion: label)].compactMap(\.self) {
@@ -91,16 +90,16 @@ extension Keychain {
         }
     }
 
-    /// Forgets the order of a name once the name has a certificate, and destroys the keys of orders that were given up.
+    /// Removes the order record of a name that now has a certificate, and destroys the keys of abandoned orders.
     ///
-    /// Within `ordering` only: the key of an order that is under way is no left-over.
+    /// Call it only within `ordering`, because the key of a running order must not be destroyed.
     ///
-    /// - Parameter report: Told of each key that is destroyed.
+    /// - Parameter report: Called with each key that is destroyed.
     func forgetOrder(for name: String, _ report: (String) -> Void) {
         let orders = PendingOrders(self)
         guard let order = orders[name] else { return orders.remove(name) }
-        // The certificate is installed, whatever becomes of this. A key that cannot be destroyed now is destroyed after
-        // the next renewal.
+        // The certificate is installed even if this fails. A key that cannot be destroyed now is destroyed after the
+        // next renewal.
         do {
             if let label = order.label, let key = try uncertifiedKey(called: label) {
                 report(

@@ -3,12 +3,12 @@ import KeyfobPrimitives
 import OpenSSL
 
 extension Identity {
-    /// What hints say of the next certificate: the command that renews the identity, or where nobody has said who does,
-    /// what works then.
+    /// The hint for getting the next certificate: the command that renews the identity, or the alternatives if it has
+    /// no renewal policy.
     ///
     /// - Parameters:
-    ///   - beginning: What stands before the command, such as `Renew`.
-    ///   - options: Of that command, each with a space before it.
+    ///   - beginning: The text before the command, such as `Renew`.
+    ///   - options: Options of that command, each preceded by a space.
     package func renewalHint(_ beginning: String, options: String = "") -> String {
         func command(_ options: String) -> String {
             let word = label.map { ShellWord.operand($0, with: options) }
@@ -16,10 +16,10 @@ extension Identity {
             return "keyfob identity renew " + word
         }
         guard renewalPolicy == nil else { return "\(beginning): \(command(options))" }
-        // What is no certificate has no issuer either.
+        // Data that is not a certificate has no issuer.
         let isSelfSigned = (try? certificate().isSelfSigned) ?? false
         let name = label.map { ShellWord.option("--name", $0) } ?? "--name NAME"
-        // A key that was made here is in no file.
+        // A key that was made on the token is in no file.
         let install = label.map { ShellWord.operand($0, with: " --cert FILE") } ?? "NAME --cert FILE"
         return "Get a new certificate: keyfob identity install \(install)     "
             + "With a new key: keyfob identity import FILE \(name) --replace     Or renew it: "
@@ -28,46 +28,48 @@ extension Identity {
 }
 
 extension Keychain {
-    /// What to do about an identity that has expired, or will.
+    /// The advice for an identity that has expired or will expire.
     ///
-    /// - Parameter beginning: As `Identity.renewalHint` has it.
-    /// - Throws: `KeychainError`; the errors of `unlock()`, and where the token cannot be read.
+    /// - Parameter beginning: The text before the command, such as `Renew`.
+    /// - Throws: `KeychainError`; the errors of `unlock()`, and of reading the token.
     package func renewalAdvice(
         for identity: Identity, _ beginning: String = "Renew it", options: String = ""
     ) throws -> String {
         // An older version is kept for a while and then retired, never renewed.
         guard let name = identity.nameOfVersion else { return identity.renewalHint(beginning, options: options) }
-        // A certificate of somebody else's that cannot be read says nothing against this one.
+        // Another certificate that cannot be read does not matter here.
         let own = (try? versions(of: identity)) ?? []
         let words = try retirementWords(for: [identity], of: name, besides: own)
         return "Its place has been taken: keyfob identity retire \(words.joined())"
     }
 
-    /// The same for a certificate that was not accepted; `nil` where nobody can tell without asking for a PIN, and for
-    /// one that was accepted.
+    /// The advice for a certificate that failed verification; `nil` for one that passed.
+    ///
+    /// Also `nil` if the answer would need a PIN.
     package func renewalAdvice(in verification: CertificateVerification) -> String? {
         guard let failure = verification.result.failure else { return nil }
-        // It is about a hint: what cannot be read is no second failure.
+        // This only improves a hint, so a read error is ignored.
         guard (try? keysIfUnlocked()) != nil, let identities = try? find(.identities) else { return nil }
         let own = identities.filter { $0.der == verification.certificate.der }
-        // What is here without its key is renewed elsewhere.
+        // A certificate whose key is not here is renewed elsewhere.
         guard let identity = own.first(where: { $0.nameOfVersion == nil }) ?? own.first else {
             return "Get a new one from the authority above it: keyfob cert import FILE"
         }
-        // Its time has not come, and a new key of the same kind would be as weak.
+        // The renewal is not due yet, and a new key of the same kind would be as weak.
         let options: String
         switch failure.code {
         case .weakSignature: options = " --force"
         case .weakKey, .weakAuthorityKey: options = " --force --key rsa"
         default: options = ""
         }
-        // As above.
+        // A read error is ignored here too.
         return try? renewalAdvice(for: identity, "Renew", options: options)
     }
 
-    /// The error for an identity whose certificate is not valid at a moment; `nil` for one that is.
+    /// The error for an identity whose certificate is not valid on a date; `nil` if it is valid.
     ///
-    /// - Throws: `KeychainError`; as `renewalAdvice(for:_:options:)`. `KeyFileError` for what is no certificate.
+    /// - Throws: `KeychainError`; the errors of `unlock()`, and of reading the token. `KeyFileError` for data that is
+    ///   not a certificate.
     package func validityError(of identity: Identity, on date: Date) throws -> KeychainError? {
         let certificate = try identity.certificate()
         guard !certificate.isValid(on: date) else { return nil }

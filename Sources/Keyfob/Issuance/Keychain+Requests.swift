@@ -4,25 +4,29 @@ public import OpenSSL
 extension Keychain {
     /// A certification request (RFC 2986) for a key on the token, which signs it.
     ///
-    /// Blocks for one token operation. The key is the caller's from then on: where it was left behind by a renewal, the
-    /// next one neither goes on with it nor destroys it.
+    /// Blocks for one token operation. The caller owns the key from then on: if a renewal left it behind, later
+    /// renewals neither use nor destroy it.
     ///
-    /// - Parameter scheme: How it is signed; without one, what is preferred for the kind of key.
-    /// - Throws: `KeychainError`; `invalidArgument` for names and extensions that cannot be written,
-    ///   `mechanismUnsupported` where key or token cannot sign so, `vaultBusy` while a certificate is ordered for the
-    ///   key, and as `tokenKey(for:)`.
+    /// - Parameter scheme: The signature scheme; `nil` for the preferred one of the key type.
+    /// - Throws: `KeychainError`; `invalidArgument` for names and extensions that cannot be encoded,
+    ///   `mechanismUnsupported` if the key or the token does not support the scheme, `vaultBusy` while a certificate is
+    ///   ordered for the key, and the errors of `tokenKey(for:)`.
     @available(*, noasync, message: "use the asynchronous form")
     public func certificationRequest(
         for key: KeyItem, subject: DistinguishedName, extensions: CertificateExtensions,
         scheme: SignatureScheme? = nil
     ) throws -> CertificationRequest {
         let request = try trialRequest(for: key, subject: subject, extensions: extensions, scheme: scheme)
-        // Before anybody has the request: what is issued for it must find the key.
+        // Release the key before the caller has the request: a certificate issued for it needs the key.
         if let label = key.label { try release(request.publicKey.identifier, called: label) }
         return request
     }
 
-    /// The same for a request that nobody is given. - Throws: As the other, without `vaultBusy`.
+    /// A certification request that is not handed out, so that the key is not released.
+    ///
+    /// - Throws: `KeychainError`; `invalidArgument` for names and extensions that cannot be encoded,
+    ///   `mechanismUnsupported` if the key or the token does not support the scheme, and the errors of
+    ///   `tokenKey(for:)`.
     @available(*, noasync, message: "call it from a thread of your own")
     package func trialRequest(
         for key: KeyItem, subject: DistinguishedName, extensions: CertificateExtensions,
@@ -31,7 +35,11 @@ extension Keychain {
         try certificationRequest(with: tokenKey(for: key), subject, extensions, scheme)
     }
 
-    /// A certification request for the key of an identity. - Throws: As for keys.
+    /// A certification request for the key of an identity.
+    ///
+    /// - Throws: `KeychainError`; `invalidArgument` for names and extensions that cannot be encoded,
+    ///   `mechanismUnsupported` if the key or the token does not support the scheme, and the errors of
+    ///   `tokenKey(for:)`.
     @available(*, noasync, message: "use the asynchronous form")
     public func certificationRequest(
         for identity: Identity, subject: DistinguishedName, extensions: CertificateExtensions,
@@ -40,12 +48,16 @@ extension Keychain {
         try certificationRequest(with: tokenKey(for: identity), subject, extensions, scheme)
     }
 
-    /// A certification request for a key on the token. - Throws: As the blocking form.
+    /// A certification request for a key on the token.
+    ///
+    /// - Throws: `KeychainError`; `invalidArgument` for names and extensions that cannot be encoded,
+    ///   `mechanismUnsupported` if the key or the token does not support the scheme, `vaultBusy` while a certificate is
+    ///   ordered for the key, and the errors of `tokenKey(for:)`.
     public func certificationRequest(
         for key: KeyItem, subject: DistinguishedName, extensions: CertificateExtensions,
         scheme: SignatureScheme? = nil
     ) async throws -> CertificationRequest {
-        // An order that is under way is waited for.
+        // Waits for a running order.
         try await runPatiently { _ in
             try self.certificationRequest(for: key, subject: subject, extensions: extensions, scheme: scheme)
         }

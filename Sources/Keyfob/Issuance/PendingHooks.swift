@@ -1,15 +1,15 @@
 import Foundation
 import KeyfobPrimitives
 
-/// The identities that were renewed, or were about to be, and whose command has not ended well since.
+/// The identities whose hook command must still run after a renewal that finished or was about to start.
 ///
-/// A renewal that is not followed by its command leaves servers with the old certificate, and nothing would run the
-/// command again: the identity is not due any more. Each identity has a file of its own, the user's, that holds its
-/// name; what the command was is the caller's to say anew.
+/// Without its command, a renewal leaves servers with the old certificate. Nothing would run the command again, because
+/// the identity is no longer due. Each identity has a file of the user that holds its name. The caller supplies the
+/// command again.
 package struct PendingHooks: Sendable {
     private let files: FilesByName
 
-    /// Those of a keychain. Nothing is read or made yet.
+    /// The pending hooks of a keychain. Nothing is read or created yet.
     package init(_ keychain: Keychain) {
         self.init(keychain: keychain.configuration.uuid, keychain.directories)
     }
@@ -18,19 +18,23 @@ package struct PendingHooks: Sendable {
         files = FilesByName("hooks", keychain: keychain, directories)
     }
 
-    /// Whether the command is still to be run for the identity of a name.
+    /// Whether the command must still run for the identity with this name.
     ///
-    /// - Throws: `unsafeFile` and `fileUnavailable` as `PrivateFile` does.
+    /// - Throws: `KeychainError`; `unsafeFile`, `fileDamaged` or `fileUnavailable`.
     package func contains(_ name: String) throws(KeychainError) -> Bool { try files.read(name) != nil }
 
-    /// Takes note of an identity, so that it survives a kill and a power cut from here on. - Throws: As `contains`.
+    /// Records an identity. When this returns, the record survives a kill and a power failure.
+    ///
+    /// - Throws: `KeychainError`; `unsafeFile`, `fileDamaged` or `fileUnavailable`.
     package func add(_ name: String) throws(KeychainError) { try files.write(SecretBytes(utf8: name), for: name) }
 
-    /// Forgets an identity. A power cut may bring it back, and then the command is run once more.
+    /// Removes the record of an identity. A power failure may restore it, and then the command runs once more.
     ///
-    /// - Throws: As `contains`.
+    /// - Throws: `KeychainError`; `unsafeFile`, `fileDamaged` or `fileUnavailable`.
     package func remove(_ name: String) throws(KeychainError) { try files.remove(name) }
 
-    /// Forgets all, with the directory. - Throws: As `contains`.
+    /// Removes all records and their directory.
+    ///
+    /// - Throws: `KeychainError` with code `fileUnavailable`.
     func removeAll() throws(KeychainError) { try files.removeAll() }
 }

@@ -2,37 +2,37 @@ import Foundation
 import KeyfobPrimitives
 import OpenSSL
 
-/// What is on record of a certificate that is not in the keychain yet: the key that a renewal makes for it, whoever
-/// issues, and the order of an ACME server.
+/// The record of a certificate that is not in the keychain yet. It holds the key that a renewal makes for it, with any
+/// issuer, and the order at an ACME server.
 ///
-/// A key without a certificate may be that of an earlier version, which somebody replaced because it is not to be used
-/// any more. So a renewal goes on with one that is on record, and with no other.
+/// A key without a certificate may belong to an earlier version that was replaced because the key must not be used any
+/// more. So a renewal reuses only a recorded key.
 ///
-/// A server that has taken up an order issues its certificate whether or not anybody comes back for it, and counts it:
-/// another order would be one more, and the key that was made for the first would stay behind. Nothing in here is
-/// believed: the server is asked, and an order that is worth nothing is followed by a new one.
+/// A server that accepted an order issues the certificate and counts it, even if the client never fetches it. Another
+/// order would count again, and leave the key of the first behind. The record is not trusted: the server is asked, and
+/// a useless order is followed by a new one.
 struct PendingOrder: Codable {
-    /// SHA-1 of the public key, as it is the `CKA_ID` of keys and certificates; empty where it is not known yet.
+    /// SHA-1 of the public key, equal to the `CKA_ID` of keys and certificates; empty if not known yet.
     var key: Data
-    /// The label under which the key is made for a renewal; `nil` where the key itself is known.
+    /// The label under which a renewal makes the key; `nil` if the key itself is known.
     var label: String?
-    /// Whether the key was made for this certificate, and is of no use without it.
+    /// Whether the key was made for this certificate, and is useless without it.
     var isKeyNew: Bool
-    /// Keys that were made for orders before it, which were given up for this one.
+    /// Keys made for earlier orders that this one replaced.
     var keysGivenUp: Set<Data> = []
-    /// What was asked for: SHA-256 of the request without its signature.
+    /// SHA-256 of the request without its signature.
     var request: Data
     /// The directory of the server.
     var directory: String
-    /// Where the order is; `nil` where it had not come so far.
+    /// The URL of the order; `nil` if the order has none yet.
     var url: String?
     /// When this was written.
     var date: Date
 
-    /// For how long a server is waited for that says that it is about to issue the certificate, in seconds.
+    /// How long to wait for a server that says it is processing the order, in seconds.
     static let patience: TimeInterval = 3600
 
-    /// What is on record of an order that has just begun.
+    /// The record of an order that has just begun.
     init(_ order: CertificateOrder, at directory: String) {
         key = order.request.publicKey.identifier
         isKeyNew = order.isKeyNew
@@ -41,8 +41,8 @@ struct PendingOrder: Codable {
         date = Date()
     }
 
-    /// What is on record before the key of a renewal is made: whoever is killed after that is followed by somebody who
-    /// knows it.
+    /// The record written before the key of a renewal is made, so that the next attempt finds the key if this process
+    /// is killed.
     init(keyCalled label: String) {
         key = Data()
         self.label = label
@@ -52,33 +52,33 @@ struct PendingOrder: Codable {
         date = Date()
     }
 
-    /// Whether a key is the one that was made for it.
+    /// Whether a key was made for this order.
     func isMade(_ key: Data, called label: String) -> Bool {
         isKeyNew && self.key == key || self.label.map { $0.isIdentical(to: label) } ?? false
     }
 
-    /// The keys that were made for it and for those before it.
+    /// The keys made for this order and for those that it replaced.
     var newKeys: Set<Data> { isKeyNew ? keysGivenUp.union([key]) : keysGivenUp }
 
-    /// Whether a key is used or destroyed by whoever follows.
+    /// Whether the next renewal uses or destroys a key.
     func concerns(_ key: Data, called label: String) -> Bool {
         isMade(key, called: label) || keysGivenUp.contains(key)
     }
 
-    /// Whether it brings the certificate that another order asks for.
+    /// Whether this order is for the certificate that another order asks for.
     func isSame(as other: PendingOrder) -> Bool {
         (key, request, directory) == (other.key, other.request, other.directory)
     }
 }
 
-/// The pending orders of a keychain, by the names of the identities that they are for.
+/// The pending orders of a keychain, by the names of their identities.
 ///
-/// They are a help and no more: one that cannot be read is none, and where one cannot be written, a renewal that fails
-/// or is killed is followed by one with another key.
+/// The records are only an optimization. One that cannot be read is ignored. If one cannot be written, the renewal
+/// after a failure or a kill uses another key.
 struct PendingOrders: Sendable {
     private let files: FilesByName
 
-    /// Those of a keychain. Nothing is read or made yet.
+    /// The orders of a keychain. Nothing is read or created yet.
     init(_ keychain: Keychain) { self.init(keychain: keychain.configuration.uuid, keychain.directories) }
 
     init(keychain: UUID, _ directories: Directories) {
@@ -94,16 +94,16 @@ struct PendingOrders: Sendable {
         }
     }
 
-    /// Writes an order down, in the place of the one before, so that it survives a kill and a power cut from here on.
+    /// Writes an order in place of the previous one. When this returns, the record survives a kill and a power failure.
     func note(_ order: PendingOrder, for name: String) {
         var order = order
         order.keysGivenUp = (self[name]?.newKeys ?? []).subtracting([order.key])
         do { try write(order, for: name) } catch {}
     }
 
-    /// Takes a key off the record: from here on nobody goes on with it, and nobody destroys it.
+    /// Removes a key from the record: later renewals neither use nor destroy it.
     ///
-    /// - Throws: `KeychainError` where that cannot be written down.
+    /// - Throws: `KeychainError` if the change cannot be written.
     func release(_ key: Data, called label: String, for name: String) throws {
         guard var order = self[name] else { return }
         order.keysGivenUp.remove(key)
@@ -119,9 +119,11 @@ struct PendingOrders: Sendable {
         try files.write(SecretBytes(JSONEncoder().encode(order)), for: name)
     }
 
-    /// Forgets an order.
+    /// Removes the record of an order.
     func remove(_ name: String) { do { try files.remove(name) } catch {} }
 
-    /// Forgets all, with the directory. - Throws: `fileUnavailable`.
+    /// Removes all records and their directory.
+    ///
+    /// - Throws: `KeychainError` with code `fileUnavailable`.
     func removeAll() throws(KeychainError) { try files.removeAll() }
 }

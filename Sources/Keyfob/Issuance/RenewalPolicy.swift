@@ -1,18 +1,18 @@
 public import Foundation
 
-/// How an identity is renewed, kept with it: `keyfob identity renew` needs no option then.
+/// How an identity is renewed. It is stored with the identity, so that `keyfob identity renew` needs no options.
 public struct RenewalPolicy: Codable, Hashable, Sendable {
-    /// Who issues the next certificate.
+    /// The issuer of the next certificate.
     public var issuer: IssuerDescription
     /// Whether the next certificate is for a new key.
     public var renewsKey: Bool
     /// How long the next certificate is valid, in seconds; `nil` leaves it to the issuer.
     public var lifetime: TimeInterval?
 
-    /// Which part of the lifetime passes before a renewal is due, as ACME clients have it.
+    /// The fraction of the lifetime after which a renewal is due, as common among ACME clients.
     public static let dueAfter = 0.66
 
-    /// A policy.
+    /// Creates a policy.
     public init(issuer: IssuerDescription, renewsKey: Bool = false, lifetime: TimeInterval? = nil) {
         self.issuer = issuer
         self.renewsKey = renewsKey
@@ -20,18 +20,18 @@ public struct RenewalPolicy: Codable, Hashable, Sendable {
     }
 }
 
-/// An issuer as it is written down.
+/// A stored description of an issuer.
 public enum IssuerDescription: Codable, Hashable, Sendable, CustomStringConvertible {
     /// The identity's own key.
     case itself
-    /// An authority whose key is in a keychain; without a keychain's name, in the same one.
+    /// An authority whose key is in a keychain; `nil` means the same keychain.
     case authority(String, keychain: String?)
-    /// A program that takes a request and gives certificates.
+    /// A program that reads a request and prints certificates.
     case command([String])
     /// An ACME server.
     case acme(ACMEIssuer.Settings)
 
-    /// What messages call it.
+    /// The name of the issuer in messages.
     public var description: String {
         switch self {
         case .itself: "self-signed"
@@ -41,7 +41,7 @@ public enum IssuerDescription: Codable, Hashable, Sendable, CustomStringConverti
         }
     }
 
-    /// Whether this process makes the certificate itself, and none can be on its way from elsewhere.
+    /// Whether this process issues the certificate itself, so that none can arrive later from elsewhere.
     var isLocal: Bool {
         switch self {
         case .itself, .authority: true
@@ -51,10 +51,10 @@ public enum IssuerDescription: Codable, Hashable, Sendable, CustomStringConverti
 }
 
 extension Identity {
-    /// How the identity is renewed; `nil` where nobody has said so, or in a way that this version does not know.
+    /// How the identity is renewed; `nil` if it has no policy, or one that this version does not know.
     public var renewalPolicy: RenewalPolicy? {
         guard let data = attributes[.renewalPolicy]?.bytes else { return nil }
-        // A policy of a later version must not make the identity unusable: it must be given anew.
+        // A policy of a later version must not make the identity unusable; the user has to set it again.
         return try? JSONDecoder().decode(RenewalPolicy.self, from: data)
     }
 }

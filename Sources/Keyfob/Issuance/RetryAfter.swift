@@ -1,11 +1,11 @@
 import Foundation
 import KeyfobPrimitives
 
-/// When a server wants to be asked again (RFC 9110 10.2.3): a number of seconds, or a date.
+/// The value of a `Retry-After` header (RFC 9110 10.2.3): a number of seconds, or a date.
 enum RetryAfter {
-    /// How long to wait; never negative. A number that is too large for any clock is the longest that there is.
+    /// How long to wait; never negative, and limited to a year.
     ///
-    /// - Returns: `nil` for what is neither a number nor a date.
+    /// - Returns: `nil` for text that is neither a number nor a date.
     static func pause(_ text: String, on now: Date) -> Duration? {
         let text = text.trimmingBlanks
         if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
@@ -22,6 +22,6 @@ enum RetryAfter {
         return nil
     }
 
-    /// A year: so that no sum of it and a clock's time overflows.
+    /// A year, so that adding it to a clock's time does not overflow.
     private static let longest = 366 * 86_400
 }

@@ -1,20 +1,21 @@
 public import Foundation
 import OpenSSL
 
-/// The key itself: a certificate that nobody else vouches for.
+/// An issuer of self-signed certificates.
 public struct SelfIssuer: CertificateIssuer {
-    /// For how long certificates are valid unless the order says so: 90 days, in seconds.
+    /// The lifetime of certificates unless the order has another: 90 days, in seconds.
     public static let standardLifetime: TimeInterval = 90 * 86_400
 
-    /// An issuer of self-signed certificates.
+    /// Creates an issuer of self-signed certificates.
     public init() {}
 
     /// The identity's own key.
     public var issuerDescription: IssuerDescription { .itself }
 
-    /// Makes a self-signed certificate. One token operation.
+    /// Makes a self-signed certificate. Uses one token operation.
     ///
-    /// - Throws: `KeychainError`; `invalidArgument` for a request that cannot be fulfilled, and what the token refuses.
+    /// - Throws: `KeychainError`; `invalidArgument` for a request that cannot be fulfilled, and the errors of the
+    ///   token.
     public func issue(_ order: CertificateOrder) throws -> IssuedCertificate {
         let request = order.request
         let unsigned = try Self.unsigned(
@@ -23,7 +24,9 @@ public struct SelfIssuer: CertificateIssuer {
         return IssuedCertificate(certificate: certificate, chain: [])
     }
 
-    /// What the key would sign. - Throws: `KeychainError` with code `invalidArgument` for what cannot be written.
+    /// The unsigned certificate.
+    ///
+    /// - Throws: `KeychainError` with code `invalidArgument` for contents that cannot be encoded.
     static func unsigned(
         _ subject: DistinguishedName, _ publicKey: PublicKey, _ extensions: CertificateExtensions,
         lifetime: TimeInterval?
@@ -36,10 +39,10 @@ public struct SelfIssuer: CertificateIssuer {
         }
     }
 
-    /// The subject of a request; where it is empty, its first name that fits.
+    /// The subject of a request; if empty, the first name that fits.
     ///
-    /// The subject is the issuer here, which may not be empty (RFC 5280 4.1.2.4): Java refuses such a certificate, and
-    /// with it the whole token.
+    /// The subject is also the issuer here, which must not be empty (RFC 5280 4.1.2.4). Java refuses such a
+    /// certificate, and the whole token with it.
     private static func subject(
         _ subject: DistinguishedName, _ extensions: CertificateExtensions
     ) throws -> DistinguishedName {

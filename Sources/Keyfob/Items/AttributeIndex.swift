@@ -1,11 +1,11 @@
-/// Which place an attribute has in a list of attributes.
+/// Maps attribute names to their positions in a list.
 ///
-/// A list has a few dozen names of four characters each. To compare them all, as numbers, is less work than to hash
-/// one, and a process that looks up a single password has no table of hashes to set up first.
+/// A list has a few dozen names of four characters. Comparing all of them as numbers is faster than hashing one, and a
+/// process that looks up a single password need not build a hash table.
 package struct AttributeIndex: Sendable {
     private let codes: [UInt32]
 
-    /// The places of `names`; of a name that stands there twice, the first.
+    /// Indexes `names`; a duplicate name gets its first position.
     ///
     /// - Precondition: The names have four ASCII characters.
     package init(_ names: some Sequence<AttributeName>) {
@@ -15,7 +15,7 @@ package struct AttributeIndex: Sendable {
         }
     }
 
-    /// The place of an attribute; `nil` where it is not in the list.
+    /// The position of an attribute; `nil` if it is not in the list.
     package subscript(name: AttributeName) -> Int? {
         guard let code = name.code else { return nil }
         return codes.firstIndex(of: code)

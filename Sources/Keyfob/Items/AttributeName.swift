@@ -1,12 +1,11 @@
-/// The four-character name of an attribute: Apple's raw value of the `kSecAttr…` constant.
+/// The four-character name of an attribute: the raw value of Apple's `kSecAttr…` constant.
 ///
-/// Which classes have an attribute, of what kind it is and whether it is part of the primary key
-/// stands in one place, `ClassSchema`.
+/// `ClassSchema` defines which classes have an attribute, its kind, and whether it is part of the primary key.
 public struct AttributeName: RawRepresentable, Hashable, Sendable, Comparable, CustomStringConvertible {
     /// The four characters.
     public let rawValue: String
 
-    /// A name by its four characters; names that no class has are refused where they are used.
+    /// Creates a name from its four characters. A name that the item's class does not have is refused when it is used.
     public init(rawValue: String) { self.rawValue = rawValue }
 
     /// Hashes the four characters as one number, which is faster than as text.
@@ -17,7 +16,7 @@ public struct AttributeName: RawRepresentable, Hashable, Sendable, Comparable, C
     /// The four characters.
     public var description: String { rawValue }
 
-    /// Byte order of the raw values, the order in which attributes are encoded.
+    /// Compares the raw values by bytes, the order in which attributes are encoded.
     public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
@@ -27,7 +26,7 @@ extension AttributeName {
     public static let accessGroup = Self(rawValue: "agrp")
     /// `kSecAttrAccessible`.
     public static let accessible = Self(rawValue: "pdmn")
-    /// `kSecAttrAccessControl`, as its serialised form.
+    /// `kSecAttrAccessControl`, in serialized form.
     public static let accessControl = Self(rawValue: "accc")
     /// `kSecAttrSynchronizable`.
     public static let synchronizable = Self(rawValue: "sync")
@@ -67,13 +66,13 @@ extension AttributeName {
     public static let service = Self(rawValue: "svce")
     /// `kSecAttrGeneric`.
     public static let generic = Self(rawValue: "gena")
-    /// `kSecAttrDescription`: the kind of item, in words.
+    /// `kSecAttrDescription`: a description of the kind of item.
     public static let kind = Self(rawValue: "desc")
     /// `kSecAttrComment`.
     public static let comment = Self(rawValue: "icmt")
-    /// `kSecAttrCreator`; of a key, `kSecAttrKeyCreator`.
+    /// `kSecAttrCreator`; for keys, `kSecAttrKeyCreator`.
     public static let creator = Self(rawValue: "crtr")
-    /// `kSecAttrType`; of a key, `kSecAttrKeyType`.
+    /// `kSecAttrType`; for keys, `kSecAttrKeyType`.
     public static let type = Self(rawValue: "type")
     /// `kSecAttrScriptCode`.
     public static let scriptCode = Self(rawValue: "scrp")
@@ -117,9 +116,9 @@ extension AttributeName {
     public static let certificateType = Self(rawValue: "ctyp")
     /// `kSecAttrCertificateEncoding`.
     public static let certificateEncoding = Self(rawValue: "cenc")
-    /// `kSecAttrSubject`, normalised.
+    /// `kSecAttrSubject`, normalized.
     public static let subject = Self(rawValue: "subj")
-    /// `kSecAttrIssuer`, normalised.
+    /// `kSecAttrIssuer`, normalized.
     public static let issuer = Self(rawValue: "issr")
     /// `kSecAttrSerialNumber`.
     public static let serialNumber = Self(rawValue: "slnr")
@@ -129,21 +128,22 @@ extension AttributeName {
     public static let publicKeyHash = Self(rawValue: "pkhh")
 }
 
-/// Attributes of certificates that Apple's keychain has no name for.
+/// Attributes of certificates that Apple's keychain does not have.
 extension AttributeName {
-    /// The usages for which the certificate is trusted, separated by blanks; see ``TrustAnchor``.
+    /// The usages for which the certificate is trusted, separated by spaces; see ``TrustAnchor``.
     public static let trustedUsages = Self(rawValue: "ktru")
     /// How the identity is renewed, as JSON; see ``RenewalPolicy``.
     public static let renewalPolicy = Self(rawValue: "krnw")
-    /// The services for which the identity is preferred, one on each line.
+    /// The services for which the identity is preferred, one per line.
     public static let preferredServices = Self(rawValue: "kuse")
-    /// What else the certificate, or the identity, is preferred for, as JSON; see `Keychain.prefer(_:for:)`.
+    /// Other preferences of the certificate or identity, as JSON; see `Keychain.prefer(_:for:)`.
     public static let preferences = Self(rawValue: "kprf")
 }
 
-/// Attributes of every class that Apple's keychain has no name for.
+/// Attributes of every class that Apple's keychain does not have.
 extension AttributeName {
-    /// The program that stored the item through Keychain Services; absent for what the command and the Swift API store.
+    /// The program that stored the item through Keychain Services; absent for items stored by the command or the Swift
+    /// API.
     public static let program = Self(rawValue: "kprg")
 }
 

@@ -3,19 +3,19 @@ import KeyfobPrimitives
 
 /// The value of an attribute, in one of the four forms that Keychain Services stores.
 ///
-/// Text is compared by its bytes, never by Unicode equivalence: two names that look alike are two
-/// names, as in Apple's keychain.
+/// Text is compared by its bytes, never by Unicode equivalence: names that look alike may differ, as in Apple's
+/// keychain.
 public enum AttributeValue: Sendable {
-    /// Text, which may hold any character, NUL included.
+    /// Text with any characters, including NUL.
     case string(String)
     /// Bytes.
     case data(Data)
-    /// A number; truth values are 0 and 1.
+    /// A number; Booleans are 0 and 1.
     case number(Int64)
-    /// A moment.
+    /// A date.
     case date(Date)
 
-    /// The four forms, by the numbers that stand for them in encoded attributes.
+    /// The four forms, with their numbers in encoded attributes.
     enum Kind: UInt8 {
         case string = 1
         case data = 2
@@ -23,9 +23,10 @@ public enum AttributeValue: Sendable {
         case date = 4
     }
 
-    /// Whether two values are the same key: text and bytes with the same bytes match each other.
+    /// Whether two values match as parts of a key: text and bytes with the same bytes match each other.
     public func matches(_ other: AttributeValue) -> Bool {
-        // What `canonicalBytes` says, without making them: every search asks this of every item that it looks at.
+        // Equivalent to comparing `canonicalBytes`, but without creating them, because a search calls this for every
+        // item.
         switch (self, other) {
         case (.string(let text), .string(let other)): text.isIdentical(to: other)
         case (.string(let text), .data(let bytes)), (.data(let bytes), .string(let text)):
@@ -38,10 +39,9 @@ public enum AttributeValue: Sendable {
         }
     }
 
-    /// The bytes that stand for the value in digests and comparisons: a letter for the kind, then the value.
+    /// The bytes that represent the value in digests and comparisons: a letter for the kind, then the value.
     ///
-    /// Text and bytes share a letter, because in Apple's keychain a string and the same bytes match and
-    /// collide with each other.
+    /// Text and bytes share a letter, because in Apple's keychain a string and the same bytes match and collide.
     var canonicalBytes: [UInt8] {
         switch self {
         case .string(let text): [UInt8(ascii: "b")] + Array(text.utf8)
@@ -74,14 +74,14 @@ public enum AttributeValue: Sendable {
         if case .number(let number) = self { number } else { nil }
     }
 
-    /// The value as a moment.
+    /// The value as a date.
     public var date: Date? {
         if case .date(let date) = self { date } else { nil }
     }
 }
 
 extension AttributeValue: Hashable {
-    /// Whether kind and bytes are the same.
+    /// Whether kind and bytes are equal.
     public static func == (left: Self, right: Self) -> Bool {
         switch (left, right) {
         case (.string(let left), .string(let right)): left.isIdentical(to: right)
@@ -111,7 +111,7 @@ extension FixedWidthInteger {
         (0..<Self.bitWidth / 8).reversed().map { UInt8(truncatingIfNeeded: self >> Self($0 * 8)) }
     }
 
-    /// The value of `bytes`, most significant first; `nil` if there are not exactly as many as the type has.
+    /// Creates the value of `bytes`, most significant first; fails unless their number is that of the type.
     init?(bigEndianBytes bytes: some Collection<UInt8>) {
         guard bytes.count == Self.bitWidth / 8 else { return nil }
         self = bytes.reduce(0) { $0 << 8 | Self(truncatingIfNeeded: $1) }
@@ -119,7 +119,7 @@ extension FixedWidthInteger {
 }
 
 extension AttributeValue: CustomStringConvertible, CustomReflectable {
-    /// The kind and, for text and bytes, how many bytes there are; never the value.
+    /// The kind and, for text and bytes, the number of bytes; never the value.
     public var description: String {
         switch self {
         case .string, .data: "AttributeValue(\(bytes?.count ?? 0) bytes)"
@@ -128,6 +128,6 @@ extension AttributeValue: CustomStringConvertible, CustomReflectable {
         }
     }
 
-    /// A mirror without children: reflection must not print what `description` hides.
+    /// A mirror without children, because reflection must not print the values that `description` hides.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -3,18 +3,18 @@ public import OpenSSL
 
 /// A certificate on the token; `kSecClassCertificate`.
 ///
-/// Issuer and serial number (with certificate type and access group) are the primary key, not the label.
+/// The primary key is the issuer and the serial number, with certificate type and access group, not the label.
 public struct CertificateItem: CertifiedItem {
     /// `cert`.
     public static var itemClass: ItemClass { .certificate }
-    /// The item underneath.
+    /// The underlying item.
     public var item: Item
 
-    /// The typed face of an item of this class.
+    /// Wraps an item of this class.
     public init(item: Item) { self.item = item }
 
-    /// A certificate that is not stored yet. Without a label the subject's summary is its label,
-    /// or another name of it where that would be taken for a URI.
+    /// Creates an item that is not stored yet. The default label is the subject's summary, or another name in the
+    /// certificate if that looks like a PKCS#11 URI.
     public init(_ certificate: Certificate, label: String? = nil) {
         item = Item(.certificate, ItemAttributes(certificate: certificate))
         item.certificateDER = certificate.der
@@ -26,7 +26,7 @@ public struct CertificateItem: CertifiedItem {
 
     /// The parsed certificate.
     ///
-    /// - Throws: `KeyFileError` where the object on the token holds something that is not a certificate.
+    /// - Throws: `KeyFileError` if the object on the token is not a certificate.
     public func certificate() throws -> Certificate { try item.certificate }
 }
 

@@ -1,21 +1,21 @@
 import Foundation
 
-/// What one class of items has: its attributes, their kinds, and the primary key.
+/// The schema of an item class: its attributes, their kinds, and the primary key.
 ///
-/// The one place to add an attribute: a line in the table below is enough for it to be stored,
-/// searched, updated and returned.
+/// Attributes are defined only here: a line in the table below makes an attribute stored, searched, updated and
+/// returned.
 public final class ClassSchema: Sendable {
-    /// The kind of an attribute decides which values it takes and what becomes of them.
+    /// The kind of an attribute, which determines the accepted values and their conversion.
     public enum Kind: Sendable, Hashable {
-        /// Text, bytes or a number; comes back in the form in which it was given.
+        /// Text, bytes or a number; returned in the form in which it was given.
         case blob
-        /// Bytes; text is taken as UTF-8.
+        /// Bytes; text is converted to UTF-8.
         case data
-        /// Text; UTF-8 bytes are taken as text.
+        /// Text; UTF-8 bytes are converted to text.
         case string
-        /// A number; decimal text is taken as a number, other text is kept.
+        /// A number; decimal text is converted to a number, other text is kept.
         case number
-        /// A moment.
+        /// A date.
         case date
     }
 
@@ -25,9 +25,9 @@ public final class ClassSchema: Sendable {
         public let name: AttributeName
         /// Its kind.
         public let kind: Kind
-        /// Whether it is part of what makes an item unique.
+        /// Whether it is part of the primary key.
         public let isPrimaryKey: Bool
-        /// Whether searches by it alone are answered from an index.
+        /// Whether it has an index, which answers searches by this attribute alone.
         public let isIndexed: Bool
     }
 
@@ -35,16 +35,16 @@ public final class ClassSchema: Sendable {
     public let itemClass: ItemClass
     /// The attributes, in the order of the table.
     public let definitions: [Definition]
-    /// The primary key's attributes, in the order in which they are digested.
+    /// The attributes of the primary key, in the order in which they are digested.
     public let primaryKey: [Definition]
-    /// Pairs of attributes that are searched together so often that the pair has an index of its own.
+    /// Pairs of attributes that are often searched together and share an index.
     let pairs: [(AttributeName, AttributeName)]
     private let index: AttributeIndex
 
-    /// The definition of an attribute, or `nil` where the class does not have it.
+    /// The definition of an attribute, or `nil` if the class does not have it.
     public subscript(name: AttributeName) -> Definition? { index[name].map { definitions[$0] } }
 
-    /// The kind of an attribute, or `nil` where the class does not have it.
+    /// The kind of an attribute, or `nil` if the class does not have it.
     package func kind(of name: AttributeName) -> Kind? { index[name].map { definitions[$0].kind } }
 
     /// The schema of a class. An identity has the attributes of a certificate and of a key.
@@ -71,8 +71,8 @@ public final class ClassSchema: Sendable {
     }
 }
 
-// The attributes and primary keys of Apple's data-protection keychain, and attributes of Keyfob's own. An index
-// costs one random page per added item, so only the attributes that scripts and programs search by have one.
+// The attributes and primary keys of Apple's data-protection keychain, and Keyfob's own attributes. An index costs one
+// random page per added item, so only attributes that programs search by have one.
 extension ClassSchema {
     private struct Flags: OptionSet {
         let rawValue: Int
@@ -177,10 +177,10 @@ extension ClassSchema {
 }
 
 extension ClassSchema {
-    /// Returns the value in the form that the attribute's kind keeps; see ``Kind`` for the conversions.
+    /// Converts a value to the form of the attribute's kind; see ``Kind`` for the conversions.
     ///
-    /// - Throws: `KeychainError` with code `noSuchAttribute` where the class does not have the attribute,
-    ///   and `invalidArgument` where the value is of a kind that it does not take.
+    /// - Throws: `KeychainError` with code `noSuchAttribute` if the class does not have the attribute, and
+    ///   `invalidArgument` if the attribute does not accept a value of this form.
     public func coerce(_ value: AttributeValue, for name: AttributeName) throws(KeychainError) -> AttributeValue {
         guard let definition = self[name] else {
             throw KeychainError(
@@ -190,12 +190,12 @@ extension ClassSchema {
         case (.blob, .string), (.blob, .data), (.blob, .number): value
         case (.data, .data): value
         case (.data, .string(let text)): .data(Data(text.utf8))
-        // As the number lies in the memory of every machine that Apple's keychain runs on.
+        // The little-endian bytes of the number, as on every machine that runs Apple's keychain.
         case (.data, .number(let number)): .data(Data(Int32(truncatingIfNeeded: number).bigEndianBytes.reversed()))
         case (.string, .string): value
         case (.string, .data): value.text.map { .string($0) }
         case (.number, .number): value
-        // Only text that the number prints as: four digits with zeros in front are somebody's four-character code.
+        // Only canonical decimal text: four digits with leading zeros may be a four-character code.
         case (.number, .string(let text)): Int64(text).flatMap { String($0) == text ? .number($0) : nil } ?? value
         case (.date, .date): value
         default: nil
@@ -207,18 +207,18 @@ extension ClassSchema {
         return coerced
     }
 
-    /// All of `attributes` in the form the class keeps them.
+    /// Converts all attributes to the forms of their kinds.
     ///
-    /// - Throws: What `coerce(_:for:)` throws, for the first attribute that is refused.
+    /// - Throws: `KeychainError`; `noSuchAttribute` or `invalidArgument` for the first attribute that is refused.
     public func coerce(_ attributes: ItemAttributes) throws(KeychainError) -> ItemAttributes {
-        // Most come in the form in which they are kept.
+        // Most attributes already have the right form.
         guard !attributes.allKinds({ isKept($1, as: $0) }) else { return attributes }
         var result = ItemAttributes()
         for (name, value) in attributes { result[name] = try coerce(value, for: name) }
         return result
     }
 
-    /// Whether values of a kind stay as they are, whatever they are.
+    /// Whether values of a kind are kept unchanged.
     private func isKept(_ kind: AttributeValue.Kind, as name: AttributeName) -> Bool {
         guard let kept = self.kind(of: name) else { return false }
         switch (kept, kind) {
@@ -229,13 +229,13 @@ extension ClassSchema {
         }
     }
 
-    /// What a member of the primary key counts as having where it is not set; `nil` for other attributes.
+    /// The value that stands for a missing attribute of the primary key; `nil` for other attributes.
     func emptyValue(ofPrimaryKey name: AttributeName) -> AttributeValue? {
         guard let place = index[name], definitions[place].isPrimaryKey else { return nil }
         return Self.emptyValue(of: definitions[place].kind)
     }
 
-    /// What stands in the primary key for an attribute that is not set: "absent" and "empty" are the same key.
+    /// The value that stands for a missing attribute in the primary key, in which absent and empty are equal.
     static func emptyValue(of kind: Kind) -> AttributeValue {
         switch kind {
         case .blob, .data, .string: .data(Data())

@@ -6,18 +6,18 @@ public import Foundation
 /// try keychain.add(GenericPassword(service: "db/prod", account: "app"), secret: SecretBytes(utf8: "correct horse"))
 /// ```
 ///
-/// Service and account (with access group, synchronizability and token) are the primary key: adding a
-/// second item with the same ones is an error, and "no account" is the same as the empty account.
+/// The primary key is the service and the account, with access group, synchronizability and token. Adding a second item
+/// with the same key is an error. A missing account equals the empty account.
 public struct GenericPassword: KeychainItem {
     /// `genp`.
     public static var itemClass: ItemClass { .genericPassword }
-    /// The item underneath.
+    /// The underlying item.
     public var item: Item
 
-    /// The typed face of an item of this class.
+    /// Wraps an item of this class.
     public init(item: Item) { self.item = item }
 
-    /// A password that is not stored yet. Without a label the service is its label.
+    /// Creates a password that is not stored yet. The default label is the service.
     public init(service: String, account: String = "", label: String? = nil) {
         item = Item(.genericPassword)
         self.service = service
@@ -37,13 +37,13 @@ public struct GenericPassword: KeychainItem {
         set { attributes[.account] = .string(newValue) }
     }
 
-    /// Bytes of the application's own; `kSecAttrGeneric`.
+    /// Application-defined bytes; `kSecAttrGeneric`.
     public var generic: Data? {
         get { attributes[.generic]?.bytes }
         set { attributes[.generic] = newValue.map { .data($0) } }
     }
 
-    /// The kind of item in words; `kSecAttrDescription`.
+    /// A description of the kind of item; `kSecAttrDescription`.
     public var kind: String? {
         get { attributes[.kind]?.text }
         set { attributes[.kind] = newValue.map { .string($0) } }

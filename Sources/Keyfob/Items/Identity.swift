@@ -3,15 +3,15 @@ public import OpenSSL
 
 /// A certificate together with its private key; `kSecClassIdentity`.
 ///
-/// Never stored: it is there whenever a certificate and a private key on the token have the same public
-/// key. Label, issuer, serial number and subject are the certificate's; all other attributes are the key's.
+/// An identity is not stored: it exists if a certificate and a private key on the token have the same public key.
+/// Label, issuer, serial number and subject come from the certificate, all other attributes from the key.
 public struct Identity: CertifiedItem {
     /// `idnt`.
     public static var itemClass: ItemClass { .identity }
-    /// The item underneath.
+    /// The underlying item.
     public var item: Item
 
-    /// The typed face of an item of this class.
+    /// Wraps an item of this class.
     public init(item: Item) { self.item = item }
 
     /// The certificate in DER.
@@ -19,7 +19,7 @@ public struct Identity: CertifiedItem {
 
     /// The parsed certificate.
     ///
-    /// - Throws: `KeyFileError` where the object on the token holds something that is not a certificate.
+    /// - Throws: `KeyFileError` if the object on the token is not a certificate.
     public func certificate() throws -> Certificate { try item.certificate }
 
     /// The private key.

@@ -1,16 +1,16 @@
 /// A secret for an account on a server; `kSecClassInternetPassword`.
 ///
-/// Account, server, protocol, port, path, security domain and authentication type are the primary key.
+/// The primary key is account, server, protocol, port, path, security domain and authentication type.
 public struct InternetPassword: KeychainItem {
     /// `inet`.
     public static var itemClass: ItemClass { .internetPassword }
-    /// The item underneath.
+    /// The underlying item.
     public var item: Item
 
-    /// The typed face of an item of this class.
+    /// Wraps an item of this class.
     public init(item: Item) { self.item = item }
 
-    /// A password that is not stored yet. Without a label the server is its label.
+    /// Creates a password that is not stored yet. The default label is the server.
     public init(
         server: String, account: String = "", protocol: InternetProtocol? = nil, port: Int? = nil, path: String = "",
         label: String? = nil
@@ -63,10 +63,10 @@ public struct InternetPassword: KeychainItem {
 
 /// The protocol of an internet password: Apple's four-character value of `kSecAttrProtocol…`.
 public struct InternetProtocol: RawRepresentable, Hashable, Sendable {
-    /// The four characters; some end in a blank.
+    /// The four characters; some values end in a space.
     public let rawValue: String
 
-    /// A protocol by its four characters.
+    /// Creates a protocol from its four characters.
     public init(rawValue: String) { self.rawValue = rawValue }
 
     /// HTTP.
@@ -96,13 +96,13 @@ public struct InternetProtocol: RawRepresentable, Hashable, Sendable {
     /// SMB.
     public static let smb = Self(rawValue: "smb ")
 
-    /// The protocol of a URL scheme, where Apple has a value for it.
+    /// The protocol of a URL scheme; fails if Apple has no value for it.
     public init?(scheme: String) {
         guard let found = Self.schemes[scheme.lowercased()] else { return nil }
         self = found
     }
 
-    /// The URL scheme that stands for the protocol; `nil` where there is none here.
+    /// The URL scheme of the protocol; `nil` if it has none.
     public var scheme: String? { Self.schemes.first { $0.value == self }?.key }
 
     private static let schemes: [String: InternetProtocol] = [

@@ -1,37 +1,36 @@
 public import Foundation
 import OpenSSL
 
-/// One item of any class: its attributes and, once it is stored, its persistent reference.
+/// An item of any class: its attributes and, once it is stored, its persistent reference.
 ///
-/// The secret is not part of it: it is read only when asked for (`Keychain.secret(of:)`). The five
-/// classes have typed faces on top: ``GenericPassword``, ``InternetPassword``, ``CertificateItem``,
-/// ``KeyItem`` and ``Identity``.
+/// The secret is not part of the item and is read separately (`Keychain.secret(of:)`). Each of the five classes has a
+/// typed wrapper: ``GenericPassword``, ``InternetPassword``, ``CertificateItem``, ``KeyItem`` and ``Identity``.
 public struct Item: Sendable {
     /// The class.
     public let itemClass: ItemClass
-    /// The attributes. Changing them changes nothing stored before the item is written back.
+    /// The attributes. A change is stored only when the item is written back.
     public var attributes: ItemAttributes
-    /// The attributes as they were read: what was changed since is what `write` changes in the vault, so that
-    /// two programs that change different attributes of an item do not undo each other's.
+    /// The attributes as they were read. `write` stores only the differences, so that two programs that change
+    /// different attributes of an item do not overwrite each other's changes.
     var stored: ItemAttributes?
     /// The item's reference; `nil` before it is added.
     public internal(set) var reference: PersistentReference?
     /// Whether the item has a secret; `false` before it is added.
     public internal(set) var hasSecret: Bool
-    /// The certificate in DER, of certificates and identities.
+    /// The certificate in DER, for certificates and identities.
     public internal(set) var certificateDER: Data?
-    /// The object on the token behind a certificate or key; of an identity, its private key's.
+    /// The token object of a certificate or key; for an identity, that of its private key.
     var object: TokenObject?
-    /// The certificate's object behind an identity.
+    /// The token object of an identity's certificate.
     var certificateObject: TokenObject?
-    /// Whether the vault has a row for the object, or it is known from the token alone.
+    /// Whether the vault has a row for the item; if false, only the token has it.
     var isRecorded: Bool
-    /// Of an identity, the reference of its key: its own names the certificate.
+    /// The reference of an identity's key; `reference` is that of the certificate.
     package internal(set) var keyReference: PersistentReference?
 
-    /// The certificate of certificates and identities, parsed now if it was not when the item was found.
+    /// The certificate of a certificate or identity; parsed here if the search did not parse it.
     ///
-    /// - Throws: `KeyFileError` where the object on the token holds something that is not a certificate.
+    /// - Throws: `KeyFileError` if the object on the token is not a certificate.
     var certificate: Certificate {
         get throws {
             if let certificate = (certificateObject ?? object)?.parsed.certificate { return certificate }
@@ -39,7 +38,7 @@ public struct Item: Sendable {
         }
     }
 
-    /// An item that is not stored yet.
+    /// Creates an item that is not stored yet.
     public init(_ itemClass: ItemClass, _ attributes: ItemAttributes = ItemAttributes()) {
         self.itemClass = itemClass
         self.attributes = attributes
@@ -48,13 +47,13 @@ public struct Item: Sendable {
     }
 }
 
-/// A typed face of ``Item``.
+/// A typed wrapper of ``Item``.
 public protocol KeychainItem: Sendable {
-    /// The class of items that the type stands for.
+    /// The class of items that the type wraps.
     static var itemClass: ItemClass { get }
-    /// The item underneath.
+    /// The underlying item.
     var item: Item { get set }
-    /// The typed face of an item, which must be of the type's class.
+    /// Wraps an item, which must be of the type's class.
     init(item: Item)
 }
 
@@ -68,13 +67,13 @@ extension KeychainItem {
     /// The item's persistent reference; `nil` before it is added.
     public var reference: PersistentReference? { item.reference }
 
-    /// The name shown to people; `kSecAttrLabel`.
+    /// The display name; `kSecAttrLabel`.
     public var label: String? {
         get { attributes[.label]?.text }
         set { attributes[.label] = newValue.map { .string($0) } }
     }
 
-    /// A remark; `kSecAttrComment`.
+    /// A comment; `kSecAttrComment`.
     public var comment: String? {
         get { attributes[.comment]?.text }
         set { attributes[.comment] = newValue.map { .string($0) } }
@@ -86,9 +85,9 @@ extension KeychainItem {
         set { attributes[.accessGroup] = newValue.map { .string($0) } }
     }
 
-    /// When the item was added; `kSecAttrCreationDate`. Unknown for objects that other tools made.
+    /// The date on which the item was added; `kSecAttrCreationDate`. Unknown for objects of other tools.
     public var creationDate: Date? { attributes[.creationDate]?.date }
 
-    /// When the item was changed last; `kSecAttrModificationDate`.
+    /// The date of the last change; `kSecAttrModificationDate`.
     public var modificationDate: Date? { attributes[.modificationDate]?.date }
 }

@@ -1,26 +1,25 @@
 import Foundation
 
-/// The attributes of an item: a small dictionary from names to values.
+/// The attributes of an item: a small dictionary of names and values.
 ///
-/// Kept in the encoded form in which the vault seals it, so that a list of 100,000 items costs the
-/// bytes of their attributes and nothing is decoded that nobody reads. Looking one attribute up walks
-/// the dozen or so entries.
+/// They are kept in the encoded form in which the vault seals them. A list of 100,000 items then costs only the bytes
+/// of their attributes, and no unused value is decoded. A lookup walks the dozen or so entries.
 ///
-/// The encoding is: entries in byte order of their names; each entry is the name (4 bytes), the kind
-/// (1 byte: 1 text, 2 bytes, 3 number, 4 date), the length of the value (4 bytes, big-endian) and the
-/// value (UTF-8; bytes; signed 64-bit big-endian; IEEE 754 binary64 big-endian, seconds since
-/// 2001-01-01T00:00:00Z).
+/// The encoding consists of entries in byte order of their names. Each entry is the name (4 bytes), the kind (1 byte: 1
+/// text, 2 bytes, 3 number, 4 date), the length of the value (4 bytes, big-endian) and the value. Text is UTF-8, a
+/// number is signed 64-bit big-endian, and a date is IEEE 754 binary64 big-endian, in seconds since
+/// 2001-01-01T00:00:00Z.
 public struct ItemAttributes: Sendable {
     /// The encoded entries.
     public private(set) var encoded: [UInt8]
 
-    /// No attributes.
+    /// Creates an empty set of attributes.
     public init() { encoded = [] }
 
     /// Parses encoded attributes.
     ///
-    /// Returns `nil` for anything that is not exactly the encoding: a length past the end, a kind that
-    /// does not exist, names out of order, twice or not ASCII, text that is not UTF-8.
+    /// Fails for anything that is not exactly the encoding: a length past the end, an unknown kind, names that are
+    /// unsorted, duplicate or not ASCII, text that is not UTF-8.
     public init?(encoded: [UInt8]) {
         self.encoded = encoded
         var previous: ArraySlice<UInt8> = []
@@ -36,7 +35,7 @@ public struct ItemAttributes: Sendable {
         }
     }
 
-    /// The value of an attribute, or `nil` where it is not set. Setting `nil` removes it.
+    /// The value of an attribute, or `nil` if it is not set. Setting `nil` removes it.
     ///
     /// - Precondition: The name has four ASCII characters.
     public subscript(name: AttributeName) -> AttributeValue? {
@@ -56,8 +55,7 @@ public struct ItemAttributes: Sendable {
             end = Swift.max(position, end)
             guard let newValue else { return encoded.removeSubrange(position..<end) }
             guard position < encoded.count else { return Entry.append(code, newValue, to: &encoded) }
-            // Amid the others: they are written anew around it, which takes no more than a copy that is due anyhow
-            // where they are shared.
+            // For an entry in the middle, all bytes are copied. A shared array would be copied anyway.
             var bytes: [UInt8] = []
             bytes.reserveCapacity(Swift.max(192, encoded.count + 64))
             bytes += encoded[..<position]
@@ -70,17 +68,17 @@ public struct ItemAttributes: Sendable {
     /// The names of the attributes that are set, in byte order.
     public var names: [AttributeName] { map(\.name) }
 
-    /// How many attributes are set.
+    /// The number of attributes that are set.
     public var count: Int { reduce(0) { count, _ in count + 1 } }
 
-    /// Takes over every attribute of `other`, which wins where both have one.
+    /// Adds every attribute of `other`; its values replace existing ones.
     public mutating func merge(_ other: ItemAttributes) {
         guard !other.encoded.isEmpty else { return }
         guard !encoded.isEmpty else {
             encoded = other.encoded
             return
         }
-        // Both are in order: one walk through the two, without a look at the values.
+        // Both are sorted, so one pass merges them without decoding values.
         var merged: [UInt8] = []
         merged.reserveCapacity(encoded.count + other.encoded.count)
         var (position, otherPosition) = (0, 0)
@@ -96,7 +94,7 @@ public struct ItemAttributes: Sendable {
         encoded = merged
     }
 
-    /// Only the attributes of these names.
+    /// The attributes with these names.
     func filtered(_ names: Set<AttributeName>) -> ItemAttributes {
         var result = ItemAttributes()
         for (name, value) in self where names.contains(name) { result[name] = value }
@@ -114,7 +112,9 @@ public struct ItemAttributes: Sendable {
 
     /// Whether every attribute has the same value in `candidate`, by the rule of ``AttributeValue/matches(_:)``.
     ///
-    /// Compares bytes where they lie. - Parameter implied: What an attribute counts as having that `candidate` lacks.
+    /// Compares the encoded bytes.
+    ///
+    /// - Parameter implied: The value of an attribute that `candidate` lacks.
     func match(_ candidate: ItemAttributes, implied: (AttributeName) -> AttributeValue?) -> Bool {
         var position = 0
         while let wanted = Entry(at: position, in: encoded) {
@@ -132,7 +132,7 @@ public struct ItemAttributes: Sendable {
         return true
     }
 
-    /// Whether every attribute passes a test of its name and of the kind of its value; values are not looked at.
+    /// Whether every attribute passes a test of its name and the kind of its value; values are not decoded.
     func allKinds(_ test: (AttributeName, AttributeValue.Kind) -> Bool) -> Bool {
         var position = 0
         while let entry = Entry(at: position, in: encoded) {
@@ -164,7 +164,7 @@ extension ItemAttributes: Sequence {
 }
 
 extension AttributeName {
-    /// The four characters as a number, in the same order; `nil` for a name that has not four of ASCII.
+    /// The four characters as a number that sorts like them; `nil` unless the name has four ASCII characters.
     package var code: UInt32? {
         var code: UInt32 = 0
         var count = 0
@@ -176,7 +176,7 @@ extension AttributeName {
         return count == 4 ? code : nil
     }
 
-    /// The name of four characters in the form of ``code``.
+    /// Creates the name with this ``code``.
     init(code: UInt32) {
         let characters = unsafe String(unsafeUninitializedCapacity: 4) { bytes in
             for index in 0..<4 { unsafe bytes[index] = UInt8(truncatingIfNeeded: code >> (24 - 8 * UInt32(index))) }
@@ -187,7 +187,7 @@ extension AttributeName {
 }
 
 extension ItemAttributes: Hashable, ExpressibleByDictionaryLiteral {
-    /// Attributes from a literal; a name given twice keeps its last value.
+    /// Creates attributes from a literal; a duplicate name keeps its last value.
     public init(dictionaryLiteral elements: (AttributeName, AttributeValue)...) {
         self.init()
         for (name, value) in elements { self[name] = value }
@@ -198,21 +198,21 @@ extension ItemAttributes: CustomStringConvertible, CustomReflectable {
     /// The names of the attributes; never a value.
     public var description: String { "ItemAttributes(\(names.map(\.rawValue).joined(separator: " ")))" }
 
-    /// The names alone: reflection must not print what `description` hides.
+    /// The names alone, because reflection must not print the values that `description` hides.
     public var customMirror: Mirror { Mirror(self, children: ["names": names.map(\.rawValue)]) }
 }
 
 extension ItemAttributes {
-    /// The place of one entry in the encoding.
+    /// The position of one entry in the encoding.
     private struct Entry {
         let code: UInt32
-        /// `nil` for a number that stands for no form.
+        /// `nil` for an unknown kind.
         let kind: AttributeValue.Kind?
         let content: Range<Int>
         var end: Int { content.upperBound }
 
-        /// The letter of ``AttributeValue/canonicalBytes``, which text and bytes share; the content is the rest of
-        /// them.
+        /// Identifies the letter of ``AttributeValue/canonicalBytes``, which text and bytes share; `content` is the
+        /// rest of these bytes.
         var letter: UInt8? { kind == .data ? AttributeValue.Kind.string.rawValue : kind?.rawValue }
 
         init?(at position: Int, in bytes: [UInt8]) {
@@ -253,7 +253,7 @@ extension ItemAttributes {
             }
         }
 
-        /// Whether the content is that of a value, by the rule of ``AttributeValue/matches(_:)``.
+        /// Whether the content matches a value, by the rule of ``AttributeValue/matches(_:)``.
         func matches(_ value: AttributeValue, in bytes: [UInt8]) -> Bool {
             switch (kind, value) {
             case (.string, .string(let text)), (.data, .string(let text)): bytes[content].elementsEqual(text.utf8)
@@ -265,7 +265,7 @@ extension ItemAttributes {
         }
 
         static func append(_ code: UInt32, _ value: AttributeValue, to bytes: inout [UInt8]) {
-            // Room for a handful of attributes at once: most items have no more.
+            // Reserve room for a typical item, which has only a few attributes.
             if bytes.isEmpty { bytes.reserveCapacity(192) }
             bytes.append(bigEndian: code)
             switch value {

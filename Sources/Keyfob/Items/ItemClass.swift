@@ -1,6 +1,6 @@
-/// The five classes of items, as Keychain Services has them.
+/// The five item classes of Keychain Services.
 ///
-/// The set is closed: it is Apple's `kSecClass`, and every store knows all five.
+/// The set is closed, as Apple's `kSecClass` is, and every store supports all five.
 public enum ItemClass: String, Sendable, Hashable, CaseIterable, Codable {
     /// A secret that is not bound to a server; `kSecClassGenericPassword`.
     case genericPassword = "genp"
@@ -10,7 +10,7 @@ public enum ItemClass: String, Sendable, Hashable, CaseIterable, Codable {
     case certificate = "cert"
     /// A private, public or secret key; `kSecClassKey`.
     case key = "keys"
-    /// A certificate together with its private key; `kSecClassIdentity`. Never stored: the join of the two.
+    /// A certificate with its private key; `kSecClassIdentity`. Not stored: it joins the two.
     case identity = "idnt"
 
     /// Whether items of this class are objects on the token rather than rows of the vault.

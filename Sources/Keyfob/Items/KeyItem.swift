@@ -4,13 +4,13 @@ public import Foundation
 public struct KeyItem: KeychainItem {
     /// `keys`.
     public static var itemClass: ItemClass { .key }
-    /// The item underneath.
+    /// The underlying item.
     public var item: Item
 
-    /// The typed face of an item of this class.
+    /// Wraps an item of this class.
     public init(item: Item) { self.item = item }
 
-    /// Which half of a pair it is, or that it is a secret key; `kSecAttrKeyClass`.
+    /// The class of the key: public, private or symmetric; `kSecAttrKeyClass`.
     public var keyClass: KeyClass? { attributes[.keyClass]?.number.map { KeyClass(rawValue: $0) } }
 
     /// The algorithm; `kSecAttrKeyType`.
@@ -19,31 +19,31 @@ public struct KeyItem: KeychainItem {
     /// The size in bits; `kSecAttrKeySizeInBits`.
     public var sizeInBits: Int? { attributes[.keySizeInBits]?.number.flatMap { Int(exactly: $0) } }
 
-    /// SHA-1 of the public key's bits: `CKA_ID`, `kSecAttrApplicationLabel`, RFC 5280's key identifier; `nil` for a key
-    /// that has no identifier, and whose public key is not known.
+    /// SHA-1 of the public key's bits: `CKA_ID`, `kSecAttrApplicationLabel`, the key identifier of RFC 5280; `nil` for
+    /// a key without an identifier whose public key is unknown.
     public var publicKeyHash: Data? { attributes[.applicationLabel]?.bytes.flatMap { $0.isEmpty ? nil : $0 } }
 
-    /// Bytes of the application's own; `kSecAttrApplicationTag`.
+    /// Application-defined bytes; `kSecAttrApplicationTag`.
     public var applicationTag: Data? {
         get { attributes[.applicationTag]?.bytes }
         set { attributes[.applicationTag] = newValue.map { .data($0) } }
     }
 
-    /// Whether the key may leave the token; `CKA_EXTRACTABLE`.
+    /// Whether the key is extractable from the token; `CKA_EXTRACTABLE`.
     public var isExtractable: Bool { attributes[.isExtractable]?.number == 1 }
 
-    /// Whether the key's value can be read; `CKA_SENSITIVE` is its opposite.
+    /// Whether the key's value cannot be read in plaintext; `CKA_SENSITIVE`.
     public var isSensitive: Bool { attributes[.isSensitive]?.number == 1 }
 
-    /// Whether the key signs; `CKA_SIGN`.
+    /// Whether the key can sign; `CKA_SIGN`.
     public var canSign: Bool { attributes[.canSign]?.number == 1 }
 }
 
-/// Which half of a pair a key is; Apple's values of `kSecAttrKeyClass`.
+/// The class of a key; Apple's values of `kSecAttrKeyClass`.
 public struct KeyClass: RawRepresentable, Hashable, Sendable {
     /// Apple's number.
     public let rawValue: Int64
-    /// A class by Apple's number.
+    /// Creates a class from Apple's number.
     public init(rawValue: Int64) { self.rawValue = rawValue }
     /// A public key; `CKO_PUBLIC_KEY`.
     public static let `public` = Self(rawValue: 0)
@@ -57,7 +57,7 @@ public struct KeyClass: RawRepresentable, Hashable, Sendable {
 public struct KeyAlgorithmType: RawRepresentable, Hashable, Sendable {
     /// Apple's number.
     public let rawValue: Int64
-    /// A type by Apple's number; numbers this version does not know are kept.
+    /// Creates a type from Apple's number. Unknown numbers are kept.
     public init(rawValue: Int64) { self.rawValue = rawValue }
     /// RSA.
     public static let rsa = Self(rawValue: 42)
@@ -65,6 +65,6 @@ public struct KeyAlgorithmType: RawRepresentable, Hashable, Sendable {
     public static let ec = Self(rawValue: 73)
     /// Ed25519.
     public static let ed25519 = Self(rawValue: 105)
-    /// AES; CSSM's number, which Apple's `kSecAttrKeyTypeAES` has.
+    /// AES; CSSM's number, which is also Apple's `kSecAttrKeyTypeAES`.
     public static let aes = Self(rawValue: 2_147_483_649)
 }

@@ -1,7 +1,7 @@
 import Foundation
 
 extension AttributeValue {
-    /// What `CKA_LABEL` is for a label: the bytes of text, the decimal digits of a number.
+    /// The bytes of `CKA_LABEL` for a label: the bytes of text, or the decimal digits of a number.
     var labelBytes: Data? {
         guard case .number(let number) = self else { return bytes }
         return Data(String(number).utf8)
@@ -9,9 +9,9 @@ extension AttributeValue {
 }
 
 extension ItemAttributes {
-    /// The same with a label that is text where it was a number.
+    /// The attributes with a numeric label converted to text.
     ///
-    /// Keychain Services gives a label back as it was given. All other callers see text.
+    /// Keychain Services returns a label in the form in which it was given. All other callers see text.
     var withTextLabel: ItemAttributes {
         guard case .number(let number) = self[.label] else { return self }
         var attributes = self

@@ -1,2 +1,2 @@
-// A program needs these types to call the keychain: secrets are `SecretBytes`.
+// Callers need these types to use the keychain: secrets are `SecretBytes`.
 @_exported public import KeyfobPrimitives

@@ -3,23 +3,24 @@ public import KeyfobPrimitives
 public import OpenSSL
 public import PKCS11
 
-/// The asynchronous forms: each runs its blocking twin on a thread of Keyfob's own.
+/// The asynchronous forms. Each runs its blocking form on a thread of Keyfob.
 ///
-/// A call that has begun runs to its end even when the task is cancelled: a token must not be left half-way. Only of
-/// issuers, and of servers that have certificates, nothing more is asked then.
+/// A call that has started runs to its end even if the task is cancelled, so that a token is not left in the middle of
+/// a change. Only issuers and servers of certificates are not contacted again after a cancellation.
 ///
-/// Every one throws what its twin throws, and `KeychainError` with code `timedOut` where a single call of the token's
-/// module lasts longer than ``Keychain/Options/timeout``, or two seconds; ten minutes where it makes a key. The
-/// blocking twins wait for as long as the module does.
+/// Each form throws the errors of its blocking form. It also throws `KeychainError` with code `timedOut` if a single
+/// call of the token's module takes longer than ``Keychain/Options/timeout``. That limit is at least two seconds, and
+/// at least ten minutes for generating a key. The blocking forms wait as long as the module takes.
 extension Keychain {
     func run<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
         try await ModuleWatch.run(limit: moduleLimit, body)
     }
 
-    /// As `run(_:)`, for what waits for others: on a thread that no other call has to wait for.
+    /// Runs a call that waits for other processes or servers, on a thread that no other call waits for.
     ///
-    /// - Parameter body: Is given what to ask while it waits: whether the task was cancelled.
-    /// - Throws: `KeychainError` with code `cancelled` where it was before `body` has begun; what `body` throws.
+    /// - Parameter body: Gets a function that tells whether the task was cancelled, to check while it waits.
+    /// - Throws: `KeychainError` with code `cancelled` if the task was cancelled before `body` started; the errors of
+    ///   `body`.
     func runPatiently<Result: Sendable>(
         _ body: @escaping @Sendable (_ isStopped: @escaping @Sendable () -> Bool) throws -> Result
     ) async throws -> Result {
@@ -35,68 +36,90 @@ extension Keychain {
         }
     }
 
-    /// Unlocks the keychain. - Throws: As the blocking form.
+    /// Unlocks the keychain.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     public func unlock() async throws { try await run { try self.unlock() } }
 
-    /// Unlocks the keychain with a passphrase or PIN that the caller has. - Throws: As the blocking form.
+    /// Unlocks the keychain with a passphrase or PIN that the caller has.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     public func unlock(with secret: SecretBytes, isRecoveryCode: Bool = false) async throws {
         try await run { try self.unlock(with: secret, isRecoveryCode: isRecoveryCode) }
     }
 
-    /// Unlocks the keychain and leaves the state for other processes. - Throws: As the blocking form.
+    /// Unlocks the keychain and stores the unlocked state for other processes.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     public func unlockForSession(
         timeout: Int? = nil, with secret: SecretBytes? = nil, isRecoveryCode: Bool = false
     ) async throws -> UnlockedState.Location {
         try await run { try self.unlockForSession(timeout: timeout, with: secret, isRecoveryCode: isRecoveryCode) }
     }
 
-    /// Locks the keychain. - Throws: As the blocking form.
+    /// Locks the keychain.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     public func lock() async throws { try await run { try self.lock() } }
 
-    /// Adds a password. - Throws: As the blocking form.
+    /// Adds a password.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     @discardableResult
     public func add(_ item: GenericPassword, secret: SecretBytes?) async throws -> GenericPassword {
         try await run { try self.add(item, secret: secret) }
     }
 
-    /// Adds a password for a server. - Throws: As the blocking form.
+    /// Adds a password for a server.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     @discardableResult
     public func add(_ item: InternetPassword, secret: SecretBytes?) async throws -> InternetPassword {
         try await run { try self.add(item, secret: secret) }
     }
 
-    /// Adds a certificate. - Throws: As the blocking form.
+    /// Adds a certificate.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     @discardableResult
     public func add(_ item: CertificateItem) async throws -> CertificateItem {
         try await run { try self.add(item) }
     }
 
-    /// Adds many passwords, all or none. - Throws: As the blocking form.
+    /// Adds many passwords, all or none.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     @discardableResult
     public func add(_ items: [(GenericPassword, SecretBytes?)]) async throws -> [GenericPassword] {
         try await run { try self.add(items) }
     }
 
-    /// Adds an item of any class but identity. - Throws: As the blocking form.
+    /// Adds an item of any class but identity.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     @discardableResult
     public func add(_ item: Item, secret: SecretBytes?) async throws -> Item {
         try await run { try self.add(item, secret: secret) }
     }
 
-    /// Adds certificates, all or none. - Throws: As the blocking form.
+    /// Adds certificates, all or none.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     @discardableResult
     public func add(contentsOf certificates: [CertificateItem]) async throws -> [CertificateItem] {
         try await run { try self.add(contentsOf: certificates) }
     }
 
-    /// The certificates that the token shows to everybody. - Throws: As the blocking form.
+    /// The certificates that the token shows without a login.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     public func publicCertificates(label: String? = nil) async throws -> [CertificateItem] {
         try await run { try self.publicCertificates(label: label) }
     }
 
-    /// Calls `body`, on a thread of Keyfob's own, for every password that matches, until it returns `false`.
+    /// Calls `body` on a thread of Keyfob for every matching password, until it returns `false`.
     ///
-    /// - Throws: As the blocking form, and what `body` throws.
+    /// - Throws: `KeychainError`; the errors of the blocking form, and those of `body`.
     public func forEach<Result: KeychainItem>(
         _ query: Query<Result>, damaged: (@Sendable (any Error) -> Void)? = nil,
         _ body: @escaping @Sendable (Result) throws -> Bool
@@ -104,27 +127,37 @@ extension Keychain {
         try await run { try self.forEach(query, damaged: damaged, body) }
     }
 
-    /// The items that match. - Throws: As the blocking form.
+    /// The matching items.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     public func find<Result: KeychainItem>(_ query: Query<Result>) async throws -> [Result] {
         try await run { try self.find(query) }
     }
 
-    /// The items that match; the untyped form. - Throws: As the blocking form.
+    /// The matching items; the untyped form.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     public func findItems(_ criteria: Criteria) async throws -> [Item] {
         try await run { try self.findItems(criteria) }
     }
 
-    /// The only item that matches. - Throws: As the blocking form.
+    /// The only matching item.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     public func only<Result: KeychainItem>(_ query: Query<Result>) async throws -> Result {
         try await run { try self.only(query) }
     }
 
-    /// The secret of an item. - Throws: As the blocking form.
+    /// The secret of an item.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     public func secret(of item: some KeychainItem) async throws -> SecretBytes? {
         try await run { try self.secret(of: item) }
     }
 
-    /// Changes every item that matches. - Throws: As the blocking form.
+    /// Changes every matching item.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     @discardableResult
     public func update<Result: KeychainItem>(
         _ query: Query<Result>, _ changes: ItemAttributes = [:], secret: SecretBytes? = nil
@@ -132,7 +165,9 @@ extension Keychain {
         try await run { try self.update(query, changes, secret: secret) }
     }
 
-    /// Changes every item that matches; the untyped form. - Throws: As the blocking form.
+    /// Changes every matching item; the untyped form.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     @discardableResult
     public func update(
         _ criteria: Criteria, _ changes: ItemAttributes, removing: [AttributeName] = [], secret: SecretBytes? = nil
@@ -140,30 +175,40 @@ extension Keychain {
         try await run { try self.update(criteria, changes, removing: removing, secret: secret) }
     }
 
-    /// Writes an item back through its reference. - Throws: As the blocking form.
+    /// Writes an item back through its reference.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     @discardableResult
     public func write<Result: KeychainItem>(_ item: Result, secret: SecretBytes? = nil) async throws -> Result {
         try await run { try self.write(item, secret: secret) }
     }
 
-    /// Removes every item that matches. - Throws: As the blocking form.
+    /// Removes every matching item.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     @discardableResult
     public func delete<Result: KeychainItem>(_ query: Query<Result>) async throws -> Int {
         try await run { try self.delete(query) }
     }
 
-    /// Removes every item that matches; the untyped form. - Throws: As the blocking form.
+    /// Removes every matching item; the untyped form.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     @discardableResult
     public func delete(_ criteria: Criteria) async throws -> Int {
         try await run { try self.delete(criteria) }
     }
 
-    /// Removes one item. - Throws: As the blocking form.
+    /// Removes one item.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     public func delete(_ item: some KeychainItem) async throws {
         try await run { try self.delete(item) }
     }
 
-    /// Generates a key on the token. - Throws: As the blocking form.
+    /// Generates a key on the token.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     public func generateKey(
         _ specification: KeySpecification, label: String, applicationTag: Data? = nil, isExtractable: Bool = false,
         isLabelUnique: Bool = false
@@ -175,7 +220,9 @@ extension Keychain {
         }
     }
 
-    /// Imports an identity. - Throws: As the blocking form.
+    /// Imports an identity.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     public func importIdentity(
         key: PrivateKey, certificate: Certificate, chain: [Certificate] = [], label: String? = nil,
         isExtractable: Bool = false, isReplacing: Bool = false
@@ -187,7 +234,9 @@ extension Keychain {
         }
     }
 
-    /// Imports every identity of a PKCS#12 file. - Throws: As the blocking form.
+    /// Imports every identity of a PKCS#12 file.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     public func importPKCS12(
         _ data: Data, fileName: String, passphrase: SecretBytes?, label: String? = nil, isExtractable: Bool = false,
         allowsLegacy: Bool = true, isReplacing: Bool = false
@@ -199,76 +248,110 @@ extension Keychain {
         }
     }
 
-    /// Imports a private key without a certificate. - Throws: As the blocking form.
+    /// Imports a private key without a certificate.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     public func importKey(_ key: PrivateKey, label: String, isExtractable: Bool = false) async throws -> KeyItem {
         try await run { try self.importKey(key, label: label, isExtractable: isExtractable) }
     }
 
-    /// An identity as a PKCS#12 file. - Throws: As the blocking form.
+    /// An identity as a PKCS#12 file.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     public func exportIdentity(_ identity: Identity, passphrase: SecretBytes) async throws -> Data {
         try await run { try self.exportIdentity(identity, passphrase: passphrase) }
     }
 
-    /// Tries an identity out. - Throws: As the blocking form.
+    /// Checks an identity.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     public func checkIdentity(_ identity: Identity, on date: Date = Date()) async throws -> [IdentityFinding] {
         try await run { try self.checkIdentity(identity, on: date) }
     }
 
-    /// Makes an identity the preferred one for a service. - Throws: As the blocking form.
+    /// Prefers an identity for a service.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     @discardableResult
     public func prefer(_ identity: Identity, for service: String) async throws -> Bool {
         try await run { try self.prefer(identity, for: service) }
     }
 
-    /// The item of a reference, of whatever class. - Throws: As the blocking form.
+    /// The item of a reference, of any class.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     public func item(_ reference: PersistentReference) async throws -> Item {
         try await run { try self.item(reference) }
     }
 
-    /// The key of an item, ready to be used. - Throws: As the blocking form.
+    /// The key of an item, ready for use.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     public func tokenKey(for key: KeyItem) async throws -> TokenKey { try await run { try self.tokenKey(for: key) } }
 
-    /// The private key of an identity, ready to be used. - Throws: As the blocking form.
+    /// The private key of an identity, ready for use.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     public func tokenKey(for identity: Identity) async throws -> TokenKey {
         try await run { try self.tokenKey(for: identity) }
     }
 
-    /// The public half of a key. - Throws: As the blocking form.
+    /// The public half of a key.
+    ///
+    /// - Throws: `KeychainError`, `OpenSSLError`; the errors of the blocking form.
     public func publicKey(of key: KeyItem) async throws -> PublicKey? { try await run { try self.publicKey(of: key) } }
 
-    /// The secret of an item as it is kept. - Throws: As the blocking form.
+    /// The secret of an item as it is stored.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     public func jwe(of item: some KeychainItem) async throws -> String { try await run { try self.jwe(of: item) } }
 
-    /// What is wrong with the vault. - Throws: As the blocking form.
+    /// The findings of a check of the vault.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     public func vaultFindings() async throws -> [VaultFinding] { try await run { try self.vaultFindings() } }
 
-    /// Passwords whose secret does not open. - Throws: As the blocking form.
+    /// The passwords whose secret cannot be opened.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     public func secretFindings() async throws -> [VaultFinding] { try await run { try self.secretFindings() } }
 
-    /// Takes the rows of the vault for the ones that were written last. - Throws: As the blocking form.
+    /// Accepts the current rows of the vault as valid.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     public func acceptVault() async throws -> Int { try await run { try self.acceptVault() } }
 
-    /// Removes the items that fail their integrity check. - Throws: As the blocking form.
+    /// Removes the items that fail their integrity check.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     public func removeDamagedItems() async throws -> [VaultFinding] { try await run { try self.removeDamagedItems() } }
 
     /// Destroys the objects that interrupted changes have left on the token.
     ///
-    /// - Throws: As the blocking form.
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     @discardableResult
     public func removeUnlistedObjects() async throws -> [VaultFinding] {
         try await run { try self.removeUnlistedObjects() }
     }
 
-    /// Checks that the token is there and opens the vault. - Throws: As the blocking form.
+    /// Checks that the token is present and opens the vault.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     public func checkOpening() async throws -> Bool { try await run { try self.checkOpening() } }
 
-    /// How many passwords the vault holds. - Throws: As the blocking form.
+    /// The number of passwords in the vault.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     public func passwordCount() async throws -> Int { try await run { try self.passwordCount() } }
 
-    /// What the keychain's token says about itself. - Throws: As the blocking form.
+    /// The information that the keychain's token reports about itself.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     public func tokenInfo() async throws -> TokenInfo { try await run { try self.tokenInfo() } }
 
-    /// A certification request for the key of an identity. - Throws: As the blocking form.
+    /// A certification request for the key of an identity.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     public func certificationRequest(
         for identity: Identity, subject: DistinguishedName, extensions: CertificateExtensions,
         scheme: SignatureScheme? = nil
@@ -278,34 +361,46 @@ extension Keychain {
         }
     }
 
-    /// The chain of a certificate. - Throws: As the blocking form.
+    /// The chain of a certificate.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     public func chain(of certificate: Certificate) async throws -> CertificateChain {
         try await run { try self.chain(of: certificate) }
     }
 
-    /// The chain of a certificate, also among further ones. - Throws: As the blocking form.
+    /// The chain of a certificate, with further candidates.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     public func chain(of certificate: Certificate, with further: [Certificate]) async throws -> CertificateChain {
         try await run { try self.chain(of: certificate, with: further) }
     }
 }
 
 extension TokenKey {
-    /// Those of `schemes` that the token has just proved. - Throws: As the blocking form.
+    /// The schemes that the token has just proved to support.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     public func proven(_ schemes: [SignatureScheme]) async throws -> [SignatureScheme] {
         try await keychain.run { try self.proven(schemes) }
     }
 
-    /// Signs a digest that the caller made. - Throws: As the blocking form.
+    /// Signs a digest that the caller computed.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     public func signDigest(_ digest: [UInt8], using scheme: SignatureScheme) async throws -> [UInt8] {
         try await keychain.run { try self.signDigest(digest, using: scheme) }
     }
 
-    /// Decrypts with an RSA key and OAEP. - Throws: As the blocking form.
+    /// Decrypts with an RSA key and OAEP.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     public func decryptOAEP(_ ciphertext: [UInt8], hash: Digest) async throws -> SecretBytes {
         try await keychain.run { try self.decryptOAEP(ciphertext, hash: hash) }
     }
 
-    /// Decrypts with an RSA key. - Throws: As the blocking form.
+    /// Decrypts with an RSA key.
+    ///
+    /// - Throws: `KeychainError`; the errors of the blocking form.
     public func decrypt(_ ciphertext: [UInt8], using scheme: EncryptionScheme) async throws -> SecretBytes {
         try await keychain.run { try self.decrypt(ciphertext, using: scheme) }
     }

@@ -1,24 +1,23 @@
 import Foundation
 import KeyfobPrimitives
 
-/// Any Codable value under a class and a key.
+/// Storing any Codable value under a class and a key.
 ///
 /// ```swift
 /// try keychain.save(session, for: "session")
 /// let session = try keychain.retrieve(Session.self, for: "session")
 /// ```
 ///
-/// The value is JSON in the item's secret. The key is the account, of the service `keyfob.codable` unless
-/// attributes say otherwise, so that other tools can name the item.
+/// The value is stored as JSON in the item's secret. The key is the account. The service is `keyfob.codable` unless the
+/// attributes name another, so that other tools can find the item.
 extension Keychain {
-    /// Stores a value under a key that is free.
+    /// Stores a value under a new key.
     ///
     /// - Parameters:
     ///   - itemClass: Generic or internet password.
-    ///   - attributes: Further attributes of the item; they are part of finding it again where they are part of
-    ///     the primary key.
-    /// - Throws: `KeychainError`; `duplicateItem` where the key is taken, `invalidArgument` for another class;
-    ///   `EncodingError`; and as `add`.
+    ///   - attributes: Further attributes of the item; those of the primary key are needed to find it again.
+    /// - Throws: `KeychainError`; `duplicateItem` if the key exists, `invalidArgument` for another class, and the
+    ///   errors of `add`; `EncodingError`.
     @available(*, noasync, message: "use the asynchronous form")
     public func save(
         _ value: some Encodable, for key: String, as itemClass: ItemClass = .genericPassword,
@@ -27,9 +26,10 @@ extension Keychain {
         try saveValue(Self.encoded(value), for: key, as: itemClass, attributes)
     }
 
-    /// The value under a key.
+    /// The value of a key.
     ///
-    /// - Throws: `KeychainError`; `itemNotFound` where the key is free; `DecodingError` where another type is stored.
+    /// - Throws: `KeychainError`; `itemNotFound` if the key does not exist; `DecodingError` if the value has another
+    ///   type.
     @available(*, noasync, message: "use the asynchronous form")
     public func retrieve<Value: Decodable>(
         _ type: Value.Type, for key: String, as itemClass: ItemClass = .genericPassword,
@@ -38,7 +38,9 @@ extension Keychain {
         try Self.decoded(type, savedValue(for: key, as: itemClass, attributes))
     }
 
-    /// Replaces the value under a key. - Throws: `KeychainError`; `itemNotFound` where the key is free.
+    /// Replaces the value of a key.
+    ///
+    /// - Throws: `KeychainError`; `itemNotFound` if the key does not exist; `EncodingError`.
     @available(*, noasync, message: "use the asynchronous form")
     public func update(
         _ value: some Encodable, for key: String, as itemClass: ItemClass = .genericPassword,
@@ -47,7 +49,9 @@ extension Keychain {
         try replaceValue(Self.encoded(value), for: key, as: itemClass, attributes)
     }
 
-    /// Removes the value under a key. - Throws: `KeychainError`; `itemNotFound` where the key is free.
+    /// Removes the value of a key.
+    ///
+    /// - Throws: `KeychainError`; `itemNotFound` if the key does not exist.
     @available(*, noasync, message: "use the asynchronous form")
     public func deleteValue(
         for key: String, as itemClass: ItemClass = .genericPassword, attributes: ItemAttributes = [:]
@@ -57,17 +61,23 @@ extension Keychain {
         { throw Self.missing(key, name) }
     }
 
-    /// Stores a value under a key that is free. - Throws: As the blocking form.
+    /// Stores a value under a new key.
+    ///
+    /// - Throws: `KeychainError`; `duplicateItem` if the key exists, `invalidArgument` for another class, and the
+    ///   errors of `add`; `EncodingError`.
     public func save(
         _ value: some Encodable, for key: String, as itemClass: ItemClass = .genericPassword,
         attributes: ItemAttributes = [:]
     ) async throws {
-        // Encoded by the caller: the value need not be one that may go to another thread.
+        // Encoded here, because the value need not be sendable to another thread.
         let secret = try Self.encoded(value)
         try await run { try self.saveValue(secret, for: key, as: itemClass, attributes) }
     }
 
-    /// The value under a key. - Throws: As the blocking form.
+    /// The value of a key.
+    ///
+    /// - Throws: `KeychainError`; `itemNotFound` if the key does not exist; `DecodingError` if the value has another
+    ///   type.
     public func retrieve<Value: Decodable>(
         _ type: Value.Type, for key: String, as itemClass: ItemClass = .genericPassword,
         attributes: ItemAttributes = [:]
@@ -76,7 +86,9 @@ extension Keychain {
         return try Self.decoded(type, secret)
     }
 
-    /// Replaces the value under a key. - Throws: As the blocking form.
+    /// Replaces the value of a key.
+    ///
+    /// - Throws: `KeychainError`; `itemNotFound` if the key does not exist; `EncodingError`.
     public func update(
         _ value: some Encodable, for key: String, as itemClass: ItemClass = .genericPassword,
         attributes: ItemAttributes = [:]
@@ -85,14 +97,16 @@ extension Keychain {
         try await run { try self.replaceValue(secret, for: key, as: itemClass, attributes) }
     }
 
-    /// Removes the value under a key. - Throws: As the blocking form.
+    /// Removes the value of a key.
+    ///
+    /// - Throws: `KeychainError`; `itemNotFound` if the key does not exist.
     public func deleteValue(
         for key: String, as itemClass: ItemClass = .genericPassword, attributes: ItemAttributes = [:]
     ) async throws {
         try await run { try self.deleteValue(for: key, as: itemClass, attributes: attributes) }
     }
 
-    /// The value as JSON. What the encoder keeps for itself is out of reach.
+    /// The value as JSON. Copies inside the encoder cannot be wiped.
     private static func encoded(_ value: some Encodable) throws -> SecretBytes {
         var json = try JSONEncoder().encode(value)
         return SecretBytes(wiping: &json)

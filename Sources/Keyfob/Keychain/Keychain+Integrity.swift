@@ -2,14 +2,14 @@ import Foundation
 import Logging
 import PKCS11
 
-/// Whether the vault is as it was left.
+/// Checking the integrity of the vault.
 extension Keychain {
-    /// What is wrong with the vault; empty when it is sound.
+    /// The findings of a check of the vault; empty if there are none.
     ///
-    /// Reads every row, but no secret: pages and attributes that are damaged, rows that another program put back, added
-    /// or removed, plans of interrupted changes that are damaged; whether the token has the keys without which no
-    /// password opens, and the keys and certificates of which the vault knows; and whether all objects on it can be
-    /// read. Only of keys and certificates a finding tells the name; none tells the value of an item.
+    /// Reads every row, but no secret. It checks for damaged pages and attributes, for rows that another program
+    /// restored, added or removed, and for damaged records of interrupted changes. It checks that the token has the
+    /// wrapping keys of the passwords, has the keys and certificates of the vault, and that all its objects can be
+    /// read. A finding contains the name of a key or certificate, but no value of an item.
     ///
     /// - Throws: `KeychainError`; `vaultUnavailable`, `tokenAbsent`, and the errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
@@ -24,22 +24,22 @@ extension Keychain {
             do { return try rows + lost + missingObjectFindings(keys) } catch let error as KeychainError
                 where error.code == .failed && lost.contains(where: { $0.code == .objectUnreadable })
             {
-                // The token fails on one object, of which a finding tells already.
+                // The token fails to read one object, which is a finding already.
                 return rows + lost
             }
         } catch let error as KeychainError where error.code == .vaultDamaged {
-            // Pages, or tables, from which no row can be read at all.
+            // Damaged pages or tables, from which no row can be read.
             return (rows.isEmpty ? [VaultFinding(.fileDamaged, error.message)] : rows) + lost
         }
     }
 
-    /// Passwords whose secret does not open, though they are whole otherwise; none of what they hold is given out.
+    /// The passwords whose secret cannot be opened, although their row is intact.
     ///
-    /// Besides ``vaultFindings()``, which reads no secret: it opens every one, by a token operation each, which a card
-    /// may take a good part of a second for. A finding tells the name of the item, by which it can be stored anew or
-    /// removed. Items that are damaged themselves are passed over: they are findings of the others.
+    /// This is separate from ``vaultFindings()``, which reads no secret: it opens every secret with one token operation
+    /// each, which takes a card up to about a second. A finding contains the name of the item, which the user needs to
+    /// store it again or remove it. Items with a damaged row are skipped, since ``vaultFindings()`` reports them.
     ///
-    /// - Throws: `KeychainError`; the errors of `unlock()`, and of a token that cannot be asked.
+    /// - Throws: `KeychainError`; the errors of `unlock()`, and of the token.
     @available(*, noasync, message: "use the asynchronous form")
     public func secretFindings() throws -> [VaultFinding] {
         let keys = try keys()
@@ -59,7 +59,7 @@ extension Keychain {
             {
                 return Self.secretFinding(item, error)
             } catch let error as KeychainError where error.code == .itemNotFound {
-                // Removed meanwhile.
+                // Another process removed the item.
                 return nil
             }
             return nil
@@ -70,17 +70,19 @@ extension Keychain {
         let names: [AttributeName] = item.itemClass == .internetPassword ? [.label, .server] : [.service, .label]
         let name = names.lazy.compactMap { item.attributes[$0]?.text }.first { !$0.isEmpty } ?? ""
         let account = item.attributes[.account]?.text ?? ""
-        // Without its key it is not the item's own fault.
+        // If the wrapping key is missing, the item itself is not damaged.
         let advice = error.code == .vaultDamaged ? ": store it anew, or remove the item" : ""
         return VaultFinding(
             .secretDamaged, "the secret of \"\(name)\"\(account.isEmpty ? "" : " (\(account))") does not open\(advice)",
             item: error.details["item"], itemClass: item.itemClass)
     }
 
-    /// Findings about keys that the token has lost, which are among ``vaultFindings()``: what nobody notices while the
-    /// keychain is unlocked, and nobody can mend once it is locked. The vault is not to blame for them.
+    /// The findings about wrapping keys that the token has lost; part of ``vaultFindings()``.
     ///
-    /// - Throws: As `vaultFindings()`.
+    /// The loss goes unnoticed while the keychain is unlocked, and cannot be repaired once it is locked. The vault
+    /// itself is intact.
+    ///
+    /// - Throws: `KeychainError`; `vaultUnavailable`, `tokenAbsent`, and the errors of `unlock()`.
     package func missingWrappingKeys() throws -> [VaultFinding] {
         try wrappingKeyRows().compactMap { row in
             if try token.hasSecretKey(row.objectID) { return nil }
@@ -90,7 +92,7 @@ extension Keychain {
         }
     }
 
-    /// Findings about wrapping keys that are on the token and do not open what they sealed.
+    /// The findings about wrapping keys that are on the token and do not open what they sealed.
     private func damagedWrappingKeys(_ keys: VaultKeys) throws -> [VaultFinding] {
         try wrappingKeyRows().compactMap { row in
             guard try token.hasSecretKey(row.objectID) else { return nil }
@@ -108,7 +110,7 @@ extension Keychain {
         }
     }
 
-    /// The finding about a vault that has no key to seal with, whatever opens what it has.
+    /// The finding about a vault without an active wrapping key.
     private func inactiveWrappingKeys() throws -> [VaultFinding] {
         guard try !wrappingKeyRows().contains(where: \.isActive) else { return [] }
         return [
@@ -143,13 +145,13 @@ extension Keychain {
                             + "again, and if that does not help restore the token's files from a backup"))
             }
         } catch let error as KeychainError where error.code == .failed {
-            // One object on which the token fails hides nothing else that is wrong.
+            // One unreadable object must not hide other findings.
             findings.append(VaultFinding(.objectUnreadable, error.message))
         }
         return findings
     }
 
-    /// Findings about objects that interrupted changes have left on the token. No list shows them.
+    /// The findings about objects that interrupted changes have left on the token and that are not listed.
     private func unlistedObjectFindings(_ keys: VaultKeys) throws -> [VaultFinding] {
         try unlistedObjects(keys).map { unfinished, object in
             let kind = object.objectClass == .certificate ? "certificate" : "key"
@@ -164,7 +166,7 @@ extension Keychain {
 
     private func unlistedObjects(_ keys: VaultKeys) throws -> [(unfinished: UnfinishedObject, object: TokenObject)] {
         let pending = try store.read(keys.tree) { try $0.unfinishedRows() }.compactMap { row -> UnfinishedObject? in
-            // A damaged row is a finding of its own.
+            // A damaged row is a separate finding.
             keys.opens(row) ? try UnfinishedObject(row, keys) : nil
         }.filter { $0.state == .pending }
         guard !pending.isEmpty else { return [] }
@@ -186,21 +188,20 @@ extension Keychain {
         return findings.filter { !left.contains($0) }
     }
 
-    /// Takes the rows that are in the vault for the ones that were written last.
+    /// Accepts the current rows of the vault as valid.
     ///
-    /// For a vault that another program or a failing disk has changed, and of which there is no backup: old copies of
-    /// items pass for new ones afterwards. Look at ``vaultFindings()`` first. Items that are damaged themselves stay
-    /// so, and so does what is recorded of them (see ``removeDamagedItems()``); keys and certificates that are not on
-    /// the token any more are forgotten.
+    /// Use this for a vault that another program or a failing disk has changed, and that has no backup. Old copies of
+    /// items are then accepted as current, so check ``vaultFindings()`` first. Damaged items and their records stay as
+    /// they are (see ``removeDamagedItems()``). Keys and certificates that are no longer on the token are forgotten.
     ///
-    /// - Returns: How many items the vault has that are whole.
+    /// - Returns: The number of intact items in the vault.
     /// - Throws: `KeychainError`; `vaultBusy`, `vaultUnavailable`, and the errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
     public func acceptVault() throws -> Int {
         let keys = try keys()
         let missing: [MissingObject]
         do { missing = try missingObjects(keys).filter { !$0.mayBeUnread } } catch let error as KeychainError where error.code == .vaultDamaged {
-            // Which rows count cannot be told before they are accepted; the next look tells of objects that are gone.
+            // The valid rows are unknown before they are accepted. The next check reports objects that are gone.
             missing = []
         }
         let count = try store.write(keys.tree) { writer in
@@ -212,16 +213,16 @@ extension Keychain {
         return count
     }
 
-    /// Removes the rows that fail their integrity check, and nothing else.
+    /// Removes the rows that fail their integrity check.
     ///
-    /// Nobody can read them any more, and as long as they are there no list is complete. Passwords are lost with them.
-    /// A certificate or a key stays on the token; lost is what the vault has noted of it, such as what it is trusted
-    /// for. With a plan it is lost how to undo the change: objects of it may be left on the token. The vault keeps no
-    /// trace of them: look at ``vaultFindings()`` first, and for a backup.
+    /// These rows cannot be read, and every listing is incomplete while they exist. A damaged password is lost. For a
+    /// certificate or a key, only the attributes in the vault are lost, such as its trust; the object stays on the
+    /// token. For an interrupted change, the record is lost, so its objects may be left on the token. The vault keeps
+    /// no trace of removed rows: check ``vaultFindings()`` first, and look for a backup.
     ///
-    /// - Returns: What was wrong with the items and plans that were removed.
-    /// - Throws: `KeychainError`; `vaultBusy`, `vaultUnavailable`, `vaultDamaged` where the record of the rows is
-    ///   damaged as well, and the errors of `unlock()`.
+    /// - Returns: The findings about the removed rows.
+    /// - Throws: `KeychainError`; `vaultBusy`, `vaultUnavailable`, `vaultDamaged` if the record of the rows is damaged
+    ///   too, and the errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
     public func removeDamagedItems() throws -> [VaultFinding] {
         let keys = try keys()
@@ -234,7 +235,7 @@ extension Keychain {
 }
 
 extension VaultKeys {
-    /// The finding about a row that does not open; `nil` for one that does, whatever its standing.
+    /// The finding about a row that cannot be opened; `nil` if it opens, whether or not it is current.
     func damage(_ row: SealedRow) -> VaultFinding? {
         guard !opens(row) else { return nil }
         return VaultFinding(

@@ -1,32 +1,38 @@
 import Foundation
 public import KeyfobPrimitives
 
-/// The four verbs, typed and untyped. Blocking; the asynchronous forms are in `Keychain+Async.swift`.
+/// The four verbs, typed and untyped, in blocking form. The asynchronous forms are in `Keychain+Async.swift`.
 extension Keychain {
     // MARK: Add
 
     /// Adds a password.
     ///
-    /// - Returns: The item as it is stored, with its reference and dates.
-    /// - Throws: `KeychainError`; `duplicateItem` where an item has the same primary key, `dataTooLarge`,
-    ///   `noSuchAttribute`, `invalidArgument`, `locked` and the errors of `unlock()`, `vaultBusy`,
-    ///   `vaultUnavailable`. Nothing is changed then.
+    /// - Returns: The stored item, with its reference and dates.
+    /// - Throws: `KeychainError`; `duplicateItem` if an item has the same primary key, `dataTooLarge`,
+    ///   `noSuchAttribute`, `invalidArgument`, `locked` and the errors of `unlock()`, `vaultBusy`, `vaultUnavailable`.
+    ///   Nothing is changed then.
     @available(*, noasync, message: "use the asynchronous form")
     @discardableResult
     public func add(_ item: GenericPassword, secret: SecretBytes?) throws -> GenericPassword {
         GenericPassword(item: try addRow(item.item, secret: secret))
     }
 
-    /// Adds a password for a server. - Throws: As for generic passwords.
+    /// Adds a password for a server.
+    ///
+    /// - Throws: `KeychainError`; `duplicateItem` if an item has the same primary key, `dataTooLarge`,
+    ///   `noSuchAttribute`, `invalidArgument`, `locked` and the errors of `unlock()`, `vaultBusy`, `vaultUnavailable`.
+    ///   Nothing is changed then.
     @available(*, noasync, message: "use the asynchronous form")
     @discardableResult
     public func add(_ item: InternetPassword, secret: SecretBytes?) throws -> InternetPassword {
         InternetPassword(item: try addRow(item.item, secret: secret))
     }
 
-    /// Adds many passwords in one transaction, all or none: as durable as one by one, and faster by far.
+    /// Adds many passwords in one transaction, all or none. This is as durable as adding each, and much faster.
     ///
-    /// - Throws: As for one; the first duplicate leaves everything as it was.
+    /// - Throws: `KeychainError`; `duplicateItem` if an item has the same primary key, `dataTooLarge`,
+    ///   `noSuchAttribute`, `invalidArgument`, `locked` and the errors of `unlock()`, `vaultBusy`, `vaultUnavailable`.
+    ///   Nothing is changed then.
     @available(*, noasync, message: "use the asynchronous form")
     @discardableResult
     public func add(_ items: [(GenericPassword, SecretBytes?)]) throws -> [GenericPassword] {
@@ -35,17 +41,18 @@ extension Keychain {
 
     /// Adds a certificate to the token.
     ///
-    /// - Throws: `KeychainError`; `duplicateItem` where the token has the same certificate, `tokenFull`,
-    ///   `tokenReadOnly`, and as for passwords.
+    /// - Throws: `KeychainError`; `duplicateItem` if the token has the certificate, `tokenFull`, `tokenReadOnly`,
+    ///   `noSuchAttribute`, `invalidArgument`, and the errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
     @discardableResult
     public func add(_ item: CertificateItem) throws -> CertificateItem {
         CertificateItem(item: try addCertificates([item.item])[0])
     }
 
-    /// Adds an item of any class but identity; the untyped form for translators.
+    /// Adds an item of any class but identity and key; the untyped form.
     ///
-    /// - Throws: As the typed forms; `invalidArgument` for an identity, or a key, which are imported or generated.
+    /// - Throws: `KeychainError`; the errors of the typed forms; `invalidArgument` for an identity or a key, which are
+    ///   imported or generated, and for a certificate with a secret.
     @available(*, noasync, message: "use the asynchronous form")
     @discardableResult
     public func add(_ item: Item, secret: SecretBytes?) throws -> Item {
@@ -62,19 +69,18 @@ extension Keychain {
 
     // MARK: Find
 
-    /// The items that match, without their secrets; empty where there are none.
+    /// The matching items, without their secrets; empty if there are none.
     ///
-    /// - Throws: `KeychainError`; `noSuchAttribute` and `invalidArgument` for a query that makes no sense,
-    ///   `vaultDamaged` where a row that had to be looked at fails its integrity check, and the errors of
-    ///   `unlock()`.
+    /// - Throws: `KeychainError`; `noSuchAttribute` and `invalidArgument` for an invalid query, `vaultDamaged` if a row
+    ///   that was read fails its integrity check, and the errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
     public func find<Result: KeychainItem>(_ query: Query<Result>) throws -> [Result] {
         try findItems(query.criteria).map { Result(item: $0) }
     }
 
-    /// The only item that matches.
+    /// The only matching item.
     ///
-    /// - Throws: As `find(_:)`; also `itemNotFound`, and `ambiguous` where more than one matches.
+    /// - Throws: `KeychainError`; `itemNotFound`, `ambiguous` if several items match, and the errors of `find(_:)`.
     @available(*, noasync, message: "use the asynchronous form")
     public func only<Result: KeychainItem>(_ query: Query<Result>) throws -> Result {
         let found = try findItems(query.criteria)
@@ -90,7 +96,9 @@ extension Keychain {
         return Result(item: first)
     }
 
-    /// The item of a reference, of whatever class. - Throws: As `find(_:)`; `itemNotFound` where it is gone.
+    /// The item of a reference, of any class.
+    ///
+    /// - Throws: `KeychainError`; `itemNotFound` if it is gone, `vaultDamaged`, and the errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
     public func item(_ reference: PersistentReference) throws -> Item {
         guard let item = try findItems(Criteria(reference)).first else {
@@ -99,22 +107,26 @@ extension Keychain {
         return item
     }
 
-    /// The items that match; the untyped form for translators. - Throws: As `find(_:)`.
+    /// The matching items; the untyped form.
+    ///
+    /// - Throws: `KeychainError`; `noSuchAttribute` and `invalidArgument` for an invalid query, `vaultDamaged` if a row
+    ///   that was read fails its integrity check, and the errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
     public func findItems(_ criteria: Criteria) throws -> [Item] {
         let criteria = try criteria.normalized()
         return criteria.itemClass.livesOnToken ? try findOnToken(criteria) : try findRows(criteria)
     }
 
-    /// Calls `body` for every password that matches, one at a time, until it returns `false`.
+    /// Calls `body` for every matching password, one at a time, until it returns `false`.
     ///
-    /// For lists of any length: a few hundred items are in memory at a time. Rows that fail their integrity check go
-    /// to `damaged`; without it the first one ends the walk with `vaultDamaged`.
+    /// Suitable for lists of any length: at most a few hundred items are in memory at a time. Rows that fail their
+    /// integrity check are reported to `damaged`; without it, the first one ends the walk with `vaultDamaged`.
     ///
-    /// `body` may search and change the keychain, and read secrets. An item that is changed during the walk is seen
-    /// once, as it was or as it is.
+    /// `body` may search and change the keychain, and read secrets. It sees an item that is changed during the walk
+    /// once, in its old or new version.
     ///
-    /// - Throws: As `find(_:)`, and what `body` throws.
+    /// - Throws: `KeychainError`; `noSuchAttribute` and `invalidArgument` for an invalid query, `vaultDamaged`, the
+    ///   errors of `unlock()`, and those of `body`.
     @available(*, noasync, message: "use the asynchronous form")
     public func forEach<Result: KeychainItem>(
         _ query: Query<Result>, damaged: ((any Error) -> Void)? = nil, _ body: (Result) throws -> Bool
@@ -137,11 +149,12 @@ extension Keychain {
         }
     }
 
-    /// Calls `body` for every password of the classes, synchronizable ones too, in the order in which all of them were
-    /// added, until it returns `false`; as `forEach(_:damaged:_:)`.
+    /// Calls `body` for every password of the classes, including synchronizable ones, until it returns `false`.
     ///
-    /// - Parameter damaged: Is given the error of every row that fails its integrity check.
-    /// - Throws: As `forEach(_:damaged:_:)`.
+    /// The passwords come in the order in which they were added, across all classes.
+    ///
+    /// - Parameter damaged: Called with the error of every row that fails its integrity check.
+    /// - Throws: `KeychainError`; the errors of `unlock()`, and those of `body`.
     @available(*, noasync, message: "call it from a thread of your own")
     package func forEachPassword(
         of classes: [ItemClass], damaged: (any Error) -> Void, _ body: (Item) throws -> Bool
@@ -157,24 +170,29 @@ extension Keychain {
 
     // MARK: Secrets
 
-    /// The secret of an item, or `nil` for an item without one. Exactly one token operation.
+    /// The secret of an item, or `nil` if it has none. Uses exactly one token operation.
     ///
-    /// - Throws: `KeychainError`; `itemNotFound` where the item is gone, `vaultDamaged` where the row fails its
-    ///   integrity check, `wrappingKeyMissing`, and the errors of `unlock()`.
+    /// - Throws: `KeychainError`; `itemNotFound` if the item is gone, `vaultDamaged` if its row fails its integrity
+    ///   check, `wrappingKeyMissing`, and the errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
     public func secret(of item: some KeychainItem) throws -> SecretBytes? {
         try secret(of: item.item)
     }
 
-    /// The secret of an item of any class; the untyped form. - Throws: As for typed items.
+    /// The secret of an item of any class; the untyped form.
+    ///
+    /// - Throws: `KeychainError`; `itemNotFound` if the item is gone, `vaultDamaged` if its row fails its integrity
+    ///   check, `wrappingKeyMissing`, and the errors of `unlock()`.
     public func secret(of item: Item) throws -> SecretBytes? {
         let (row, itemClass) = try storedRow(of: item)
         return try openSecret(row, itemClass)
     }
 
-    /// The item's secret as the JWE that lies in the vault (RFC 7516), which any JOSE tool opens given the key.
+    /// The item's secret as the JWE stored in the vault (RFC 7516), which any JOSE tool can open with the key.
     ///
-    /// - Throws: `KeychainError`; `itemNotFound` where the item is gone or has no secret. Needs no token operation.
+    /// Uses no token operation.
+    ///
+    /// - Throws: `KeychainError`; `itemNotFound` if the item is gone or has no secret, and the errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
     public func jwe(of item: some KeychainItem) throws -> String {
         let (row, itemClass) = try storedRow(of: item.item)
@@ -203,7 +221,7 @@ extension Keychain {
             throw KeychainError(
                 .itemNotFound, "\"\(Self.title(item.itemClass, item.attributes))\" is not in keychain \"\(name)\".")
         }
-        // The attributes are opened too: a row whose class or version was edited must not give its secret.
+        // Open the attributes too: a row whose class or version was edited must not reveal its secret.
         let (itemClass, _) = try keys.openAttributes(row)
         guard itemClass == item.itemClass else { throw VaultKeys.damaged(cause: nil).naming(row, itemClass) }
         return (row, itemClass)
@@ -211,13 +229,13 @@ extension Keychain {
 
     // MARK: Update
 
-    /// Changes every item that matches, all or none, and returns how many there were.
+    /// Changes every matching item, all or none, and returns their number.
     ///
     /// - Parameters:
-    ///   - changes: New values; attributes that are not named stay.
-    ///   - secret: The new secret; `nil` leaves the old one.
-    /// - Throws: `KeychainError`; `itemNotFound` where nothing matches, `duplicateItem` where the new primary
-    ///   key is taken, `noSuchAttribute`, `invalidArgument`, and the errors of `unlock()`. Nothing is changed then.
+    ///   - changes: New values; other attributes are unchanged.
+    ///   - secret: The new secret; `nil` keeps the old one.
+    /// - Throws: `KeychainError`; `itemNotFound` if nothing matches, `duplicateItem` if the new primary key is taken,
+    ///   `noSuchAttribute`, `invalidArgument`, and the errors of `unlock()`. Nothing is changed then.
     @available(*, noasync, message: "use the asynchronous form")
     @discardableResult
     public func update<Result: KeychainItem>(
@@ -226,10 +244,11 @@ extension Keychain {
         try update(query.criteria, changes, secret: secret)
     }
 
-    /// Changes every item that matches; the untyped form for translators.
+    /// Changes every matching item; the untyped form.
     ///
-    /// - Throws: As the typed form; `invalidArgument` also for a limit, or a secret of what is no password, `vaultBusy`
-    ///   where others keep changing the same items.
+    /// - Throws: `KeychainError`; `itemNotFound` if nothing matches, `duplicateItem` if the new primary key is taken,
+    ///   `noSuchAttribute`, `invalidArgument`, also for a limit and for a secret of an item that is not a password,
+    ///   `vaultBusy` if other processes keep changing the same items, and the errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
     @discardableResult
     public func update(
@@ -248,11 +267,12 @@ extension Keychain {
         return count
     }
 
-    /// Writes an item back through its reference, even when its primary key has changed.
+    /// Writes an item back through its reference, even if its primary key has changed.
     ///
-    /// Only what was changed since the item was read is written; other attributes keep what they have now.
+    /// Only attributes that were changed since the item was read are written; all others keep their current values.
     ///
-    /// - Throws: As `update`; `invalidArgument` for an item that was never added.
+    /// - Throws: `KeychainError`; `invalidArgument` for an item that was never added, `itemNotFound` if it is gone,
+    ///   `duplicateItem` if the new primary key is taken, `noSuchAttribute`, and the errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
     @discardableResult
     public func write<Result: KeychainItem>(_ item: Result, secret: SecretBytes? = nil) throws -> Result {
@@ -269,7 +289,7 @@ extension Keychain {
         return Result(item: try self.item(reference))
     }
 
-    /// The criteria of a change. Apple refuses a limit there, and rightly: which of the items would it be?
+    /// The criteria of a change. A limit is refused, as by Apple, because it would select arbitrary items.
     private func changing(_ criteria: Criteria) throws -> Criteria {
         guard criteria.limit == nil else {
             throw KeychainError(.invalidArgument, "a change cannot be limited to a number of items.")
@@ -279,16 +299,19 @@ extension Keychain {
 
     // MARK: Delete
 
-    /// Removes every item that matches and returns how many there were.
+    /// Removes every matching item and returns their number.
     ///
-    /// - Throws: `KeychainError`; `itemNotFound` where nothing matches, and the errors of `unlock()`.
+    /// - Throws: `KeychainError`; `itemNotFound` if nothing matches, and the errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
     @discardableResult
     public func delete<Result: KeychainItem>(_ query: Query<Result>) throws -> Int {
         try delete(query.criteria)
     }
 
-    /// Removes one item. - Throws: As for queries; `itemNotFound` where it is gone already.
+    /// Removes one item.
+    ///
+    /// - Throws: `KeychainError`; `itemNotFound` if it is gone, `invalidArgument` if it was never added, and the errors
+    ///   of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
     public func delete(_ item: some KeychainItem) throws {
         guard let reference = item.reference else {
@@ -297,10 +320,13 @@ extension Keychain {
         try delete(Criteria(reference))
     }
 
-    /// Removes one item, if it is still called as it was when it was found: a version of an identity that somebody
-    /// agreed to destroy may have been put into use meanwhile, or one in use replaced.
+    /// Removes one item if it has the same name as when it was found.
     ///
-    /// - Throws: As for queries; `itemNotFound` where it is gone already, `refused` where it has another name.
+    /// After the user agreed to destroy a version of an identity, it may have been put into use, or the one in use
+    /// replaced.
+    ///
+    /// - Throws: `KeychainError`; `itemNotFound` if it is gone, `refused` if it has another name, and the errors of
+    ///   `unlock()`.
     @available(*, noasync, message: "call it from a thread of your own")
     package func deleteUnrenamed(_ item: some KeychainItem) throws {
         guard let reference = item.reference, let label = item.label else { return try delete(item) }
@@ -314,11 +340,12 @@ extension Keychain {
         }
     }
 
-    /// Removes every item that matches; the untyped form for translators.
+    /// Removes every matching item; the untyped form.
     ///
-    /// A row that is damaged is removed by its reference alone, for it need not be opened.
+    /// A damaged row can be removed by its reference alone, because it need not be opened.
     ///
-    /// - Throws: As the typed form; `invalidArgument` for a limit.
+    /// - Throws: `KeychainError`; `itemNotFound` if nothing matches, `invalidArgument` for a limit, and the errors of
+    ///   `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
     @discardableResult
     public func delete(_ criteria: Criteria) throws -> Int {

@@ -3,32 +3,32 @@ package import KeyfobPrimitives
 package import OpenSSL
 import PKCS11
 
-/// What takes the place of the certificate or key behind an item.
+/// The replacement for the certificate or key of an item.
 package enum Replacement: Sendable {
     /// A certificate.
     case certificate(Certificate)
-    /// A private key, and whether it may leave the token.
+    /// A private key, and whether it is extractable.
     case privateKey(PrivateKey, isExtractable: Bool)
     /// A public key.
     case publicKey(PublicKey)
-    /// Bytes that no token holds: they go to the vault.
+    /// Bytes that no token holds; they are stored in the vault.
     case secret(SecretBytes)
 }
 
 extension Keychain {
-    /// Puts something else in the place of the certificates, keys or bytes behind items, which keep their references:
-    /// of all of them, or of none.
+    /// Replaces the certificates, keys or bytes of items, all or none. The items keep their references.
     ///
-    /// One transaction has the rows name the new objects and marks the old objects of which no item is left as
-    /// `removing`. Then these are destroyed; after a kill the next opening does it.
+    /// One transaction links the rows to the new objects, and marks old objects without an item as `removing`. These
+    /// are destroyed afterwards; if the process is killed, the next opening destroys them.
     ///
     /// - Parameters:
-    ///   - replacements: Items, each with what takes its place; for one that is in the vault only, bytes.
-    ///   - changes: New values of attributes, for each of the items.
-    ///   - removing: Attributes that each of them loses.
-    ///   - mustBeUnchanged: Whether the items must be as they were read: what takes their place was made of that.
-    /// - Throws: `KeychainError`; `itemNotFound` where an item is gone, has no row or is not as it must be,
-    ///   `duplicateItem` where a new primary key is taken, and as adding one. Nothing is replaced then.
+    ///   - replacements: Items with their replacements; an item that is only in the vault gets bytes.
+    ///   - changes: New attribute values for each item.
+    ///   - removing: Attributes to remove from each item.
+    ///   - mustBeUnchanged: Whether the items must be unchanged since they were read, because the replacements depend
+    ///     on them.
+    /// - Throws: `KeychainError`; `itemNotFound` if an item is gone, has no row or was changed, `duplicateItem` if a
+    ///   new primary key is taken, and the errors of adding an item. Nothing is replaced then.
     @available(*, noasync, message: "call it from a thread of your own")
     package func replace(
         _ replacements: [(item: Item, replacement: Replacement)], changes: ItemAttributes, removing: [AttributeName],
@@ -41,7 +41,7 @@ extension Keychain {
         try writer(keys).perform(.create) { objects in
             present = objects
             for new in parts.flatMap(\.objects) where !objects.contains(where: { new.isSame(as: $0) }) {
-                // Several items may become one object.
+                // Several items may share one object.
                 if !missing.contains(where: { $0.isSame(as: new) }) { missing.append(new) }
             }
             return missing.map { UnfinishedObject(making: $0) }
@@ -60,16 +60,16 @@ extension Keychain {
             try replaceRows(versions, ServicesRules(defaults: [:]), writer, keys)
             try markUnclaimed(parts.compactMap(\.item.object), among: present, writer, keys)
         }
-        // Everything is replaced. A token that does not let go of an old object now is asked again by the next change.
+        // The replacement is complete. If the token cannot destroy an old object now, the next change tries again.
         try? writer(keys).recover(until: deadline)
     }
 
-    /// Puts something else in the place of items that is made of what they are now, of all of them or of none; again
-    /// where somebody changed one of them meanwhile.
+    /// Replaces items by values that depend on them, all or none. It starts over if another process changed one of
+    /// them.
     ///
-    /// - Parameter replacements: Reads the items and makes what takes their place; called again in that case.
-    /// - Throws: As the form for what is made already; `vaultBusy` where others were faster until the time of the
-    ///   options was over, and what `replacements` throws.
+    /// - Parameter replacements: Reads the items and makes their replacements; may be called several times.
+    /// - Throws: `KeychainError`; `vaultBusy` if other processes were faster until the timeout, `duplicateItem` if a
+    ///   new primary key is taken, and the errors of adding an item and of `replacements`.
     @available(*, noasync, message: "call it from a thread of your own")
     package func replace(
         changes: ItemAttributes, removing: [AttributeName],
@@ -85,11 +85,11 @@ extension Keychain {
         throw othersWereFaster
     }
 
-    /// - Throws: `KeychainError`; `itemNotFound` where an item is not as it was read.
+    /// - Throws: `KeychainError`; `itemNotFound` if the item has changed since it was read.
     private func requireUnchanged(
         _ item: Item, _ identity: Data, _ writer: any StoreWriter, _ keys: VaultKeys
     ) throws {
-        // Each version of a row has a later date than the one before.
+        // Each version of a row has a later date than the previous one.
         guard let row = try writer.row(identity: identity, withSecret: false),
             try keys.openAttributes(row).1[.modificationDate] == item.stored?[.modificationDate]
         else {
@@ -97,22 +97,22 @@ extension Keychain {
         }
     }
 
-    /// Whether the object behind an item is what would take its place.
+    /// Whether the item's object equals the replacement.
     package func isHeld(_ replacement: Replacement, by item: Item) -> Bool {
-        // What cannot be made is not there.
+        // A replacement that cannot be made is not on the token.
         guard let object = item.object, let new = try? Self.objects(of: replacement, label: nil).first else {
             return false
         }
         return new.isSame(as: object)
     }
 
-    /// An item, and what takes the place of the object behind it.
+    /// An item and the replacement for its object.
     private struct ReplacedItem {
         let item: Item
         let identity: Data
         let changes: ItemAttributes
         let removing: [AttributeName]
-        /// What is made on the token, the one that the item will be first; empty where bytes go to the vault.
+        /// The objects to create, first the one that the item refers to; empty if bytes are stored in the vault.
         let objects: [NewObject]
         let secret: SecretBytes?
 
@@ -131,7 +131,7 @@ extension Keychain {
         }
     }
 
-    /// The next version of an item's row: it speaks of another object, or holds bytes.
+    /// The next version of an item's row, which refers to another object or holds bytes.
     private func newRow(
         _ part: ReplacedItem, of object: TokenObject?, _ writer: any StoreWriter, _ keys: VaultKeys
     ) throws -> SealedRow {
@@ -139,7 +139,7 @@ extension Keychain {
         guard let old = try writer.row(identity: part.identity, withSecret: false) else {
             throw KeychainError(.itemNotFound, "the item has no row that could speak of another object.")
         }
-        // What an object said of itself goes into the row of an item that has none any more.
+        // If the item loses its object, the attributes of the object move to the row.
         let losesObject = object == nil && item.object != nil
         var attributes = losesObject ? item.attributes : try keys.openAttributes(old).1
         let modified = Self.modification(after: attributes)
@@ -169,7 +169,7 @@ extension Keychain {
         }
     }
 
-    /// Marks those objects as `removing`, with their public halves, of which no item is left.
+    /// Marks the objects without an item as `removing`, with their public halves.
     private func markUnclaimed(
         _ candidates: [TokenObject], among objects: [TokenObject], _ writer: any StoreWriter, _ keys: VaultKeys
     ) throws {

@@ -3,9 +3,12 @@ import KeyfobPrimitives
 import Logging
 import OpenSSL
 
-/// Passwords: items that live in the vault.
+/// Passwords: items that are stored in the vault.
 extension Keychain {
-    /// Adds a row. - Throws: As `addRows`.
+    /// Adds a row.
+    ///
+    /// - Throws: `KeychainError`; `duplicateItem`, `dataTooLarge`, `noSuchAttribute`, `invalidArgument`, `vaultBusy`,
+    ///   and the errors of `unlock()`.
     func addRow(_ item: Item, secret: SecretBytes?) throws -> Item {
         guard let added = try addRows([(item, secret)]).first else {
             throw KeychainError(.failed, "nothing was added.")
@@ -15,7 +18,7 @@ extension Keychain {
 
     /// Adds rows in one transaction. Secrets are sealed and keys wrapped before the vault is locked.
     ///
-    /// - Parameter replacesDead: Whether tombstones and damaged rows of the same primary key make room.
+    /// - Parameter replacesDead: Whether tombstones and damaged rows with the same primary key are replaced.
     func addRows(_ items: [(item: Item, secret: SecretBytes?)], replacesDead: Bool = false) throws -> [Item] {
         let keys = try keys()
         let prepared = try items.map { item, secret -> (row: SealedRow, item: Item) in
@@ -63,12 +66,12 @@ extension Keychain {
         return row
     }
 
-    /// Calls `body` for every row that matches, in the order in which they were added, until it returns `false`.
+    /// Calls `body` for every matching row, in the order in which the rows were added, until it returns `false`.
     ///
-    /// Runs inside the transaction of `reader`. See `walk(_:_:onDamage:_:)` for code that is the caller's, or slow.
+    /// Runs inside the transaction of `reader`. Use `walk(_:_:onDamage:_:)` to call slow code or code of the caller.
     ///
-    /// - Parameter onDamage: Called with a row that fails its integrity check and with the error (`vaultDamaged`).
-    ///   Throws it unless the row is to be passed over.
+    /// - Parameter onDamage: Called with a row that fails its integrity check and with the error (`vaultDamaged`). It
+    ///   throws the error unless the row is to be skipped.
     func forEachRow(
         _ criteria: Criteria, _ keys: VaultKeys, reader: any StoreReader, withSecrets: Bool = false,
         onDamage: (SealedRow, any Error) throws -> Void, _ body: (SealedRow, Item) throws -> Bool
@@ -84,13 +87,14 @@ extension Keychain {
         ) { try visit($0, [criteria], keys, onDamage: onDamage, body) }
     }
 
-    /// Calls `body` for every row of several classes that matches the criteria of its class, in the order in which all
-    /// of them were added, until it returns `false`.
+    /// Calls `body` for every row of several classes that matches the criteria of its class, until it returns `false`.
     ///
-    /// `body` runs outside of any transaction: it may take its time, and change the keychain. It sees a row that
-    /// changes during the walk once, in its old or its new version. A page of rows is in memory at a time.
+    /// The rows come in the order in which they were added, across all classes. `body` runs outside any transaction, so
+    /// it may be slow and change the keychain. It sees a row that changes during the walk once, in its old or new
+    /// version. One page of rows is in memory at a time.
     ///
-    /// - Parameter onDamage: As for `forEachRow(_:_:reader:withSecrets:onDamage:_:)`.
+    /// - Parameter onDamage: Called with a row that fails its integrity check and with the error (`vaultDamaged`). It
+    ///   throws the error unless the row is to be skipped.
     func walk(
         _ criteria: [Criteria], _ keys: VaultKeys, onDamage: (SealedRow, any Error) throws -> Void,
         _ body: (SealedRow, Item) throws -> Bool
@@ -99,7 +103,7 @@ extension Keychain {
         let digests = criteria.map { keys.digest(of: $0.itemClass) }
         let terms = try only.map { try keys.searchTerms($0.itemClass, $0.attributes) } ?? []
         var last: Int64 = 0
-        // Pages grow, so that a search for the first match reads little and a long list needs few transactions.
+        // Pages grow, so that a search for one match reads little and a long list needs few transactions.
         var pageSize = 16
         var isComplete = false
         while !isComplete {
@@ -150,7 +154,7 @@ extension Keychain {
         return item
     }
 
-    /// What a row says; the error of one that does not open names the command that does away with it.
+    /// The attributes of a row; the error for a damaged row has a hint with the command that removes it.
     private func openAttributes(_ row: SealedRow, _ keys: VaultKeys) throws -> (ItemClass, ItemAttributes) {
         do { return try keys.openAttributes(row) } catch let error as KeychainError
             where error.code == .vaultDamaged && !keys.opens(row)
@@ -164,11 +168,11 @@ extension Keychain {
         }
     }
 
-    /// The rows that match, as items.
+    /// The matching rows, as items.
     func findRows(_ criteria: Criteria) throws -> [Item] {
         let keys = try keys()
         var items: [Item] = []
-        // A limit can only be applied on the way when the order is the one in which rows come.
+        // The limit can stop the walk only if the results are in the order of the rows.
         let limit = criteria.order == .created ? criteria.limit : nil
         guard limit != 0 else { return [] }
         try walk([criteria], keys, onDamage: { try passOver($0, $1, criteria.services, keys) }) { _, item in
@@ -178,9 +182,10 @@ extension Keychain {
         return criteria.arranged(items)
     }
 
-    /// Changes every row that matches, all or none, and returns how many there were.
+    /// Changes every matching row, all or none, and returns their number.
     ///
-    /// - Throws: As `replacingRows(_:_:with:)`; what opening and sealing throw.
+    /// - Throws: `KeychainError`; `vaultBusy` if other processes were faster until the timeout, `duplicateItem`, and
+    ///   the errors of opening and sealing rows.
     func updateRows(
         _ criteria: Criteria, changes: ItemAttributes, removing: [AttributeName], secret: SecretBytes?
     ) throws -> Int {
@@ -192,14 +197,14 @@ extension Keychain {
         }
     }
 
-    /// Puts new versions in the place of rows, all or none, and returns how many there were.
+    /// Replaces rows by new versions, all or none, and returns their number.
     ///
-    /// The token's work is done before the vault is locked, so that no other writer waits for a token. Where a row
-    /// has another version by then, nothing is written and the whole is done again with what is there now.
+    /// Token operations run before the vault is locked, so that no other writer waits for a token. If a row has changed
+    /// by then, nothing is written and the whole is repeated with the current rows.
     ///
-    /// - Parameter nextVersions: Reads the rows and seals their next versions; called again where somebody was faster.
-    /// - Throws: `KeychainError`; `vaultBusy` where others were faster until the time of the options was over,
-    ///   `duplicateItem`, and what `nextVersions` throws.
+    /// - Parameter nextVersions: Reads the rows and seals their next versions; may be called several times.
+    /// - Throws: `KeychainError`; `vaultBusy` if other processes were faster until the timeout, `duplicateItem`, and
+    ///   the errors of `nextVersions`.
     func replacingRows(
         _ rules: ServicesRules?, _ keys: VaultKeys, with nextVersions: () throws -> [(row: SealedRow, item: Item)]
     ) throws -> Int {
@@ -212,7 +217,7 @@ extension Keychain {
                 try store.write(keys.tree) { try replaceRows(versions, rules, $0, keys) }
                 return versions.count
             } catch let error as KeychainError where error.code == .itemNotFound {
-                // Only the check of the version says so. Chance keeps those who want the same row out of step.
+                // Only the version check throws this. The random pause gets competing processes out of step.
                 usleep(.random(in: 0...pause))
                 pause = min(pause * 2, 32_000)
             }
@@ -220,14 +225,14 @@ extension Keychain {
         throw othersWereFaster
     }
 
-    /// The error for items that others changed until the time of the options was over.
+    /// The error for items that other processes kept changing until the timeout.
     var othersWereFaster: KeychainError {
         KeychainError(
             .vaultBusy, "others keep changing the same items of keychain \"\(name)\"; nothing was changed.",
             hint: "Try again.", details: ["keychain": name])
     }
 
-    /// The rows that match, with their sealed secrets, and the items in them.
+    /// The matching rows with their sealed secrets, and their items.
     func rowsToChange(
         _ criteria: Criteria, _ reader: any StoreReader, _ keys: VaultKeys
     ) throws -> [(row: SealedRow, item: Item)] {
@@ -243,13 +248,13 @@ extension Keychain {
         return found
     }
 
-    /// Rows sealed anew with the changes; nothing is written.
+    /// The rows sealed again with the changes; nothing is written.
     func nextVersions(
         _ found: [(row: SealedRow, item: Item)], _ criteria: Criteria, changes: ItemAttributes,
         removing: [AttributeName], secret: SecretBytes?, _ keys: VaultKeys
     ) throws -> [(row: SealedRow, item: Item)] {
         var changes = changes
-        // Keychain Services lets the date of creation be changed; to Keyfob it is a fact, as that of the last change.
+        // Keychain Services allows changing the creation date; for Keyfob it is fixed, like the modification date.
         if criteria.services == nil { changes[.creationDate] = nil }
         changes[.modificationDate] = nil
         return try found.compactMap { row, item in
@@ -265,32 +270,30 @@ extension Keychain {
         }
     }
 
-    /// Passes over a row that does not open where the rules are those of Keychain Services.
+    /// Skips a damaged row under the rules of Keychain Services.
     ///
-    /// - Throws: The error where they are Keyfob's own, and as `passOver(_:_:_:)`.
+    /// - Throws: The given error under Keyfob's own rules, and for a row that opens but is not current.
     func passOver(_ row: SealedRow, _ error: any Error, _ rules: ServicesRules?, _ keys: VaultKeys) throws {
         guard rules != nil else { throw error }
         try passOver(row, error, keys)
     }
 
-    /// Passes over a row that does not open, and says so in the log.
+    /// Skips a damaged row and logs it.
     ///
-    /// - Throws: The error of a row that opens and is not the one that was written last: somebody has put it there,
-    ///   and nothing may be built on it.
+    /// - Throws: The given error if the row opens: another program put it there, and it must not be used.
     func passOver(_ row: SealedRow, _ error: any Error, _ keys: VaultKeys) throws {
         guard !keys.opens(row) else { throw error }
         report(row, error)
     }
 
-    /// Says in the log that a row is passed over.
+    /// Logs that a row is skipped.
     func report(_ row: SealedRow, _ error: any Error) {
         options.logger.error("a damaged row is passed over", metadata: ["row": "\(row.id)"])
     }
 
-    /// Puts new versions in the place of the old ones, all or none.
+    /// Replaces rows by their new versions, all or none.
     ///
-    /// - Throws: `KeychainError`; `itemNotFound` where a row is gone or has another version than it was read with,
-    ///   `duplicateItem`.
+    /// - Throws: `KeychainError`; `itemNotFound` if a row is gone or has changed since it was read, `duplicateItem`.
     func replaceRows(
         _ versions: [(row: SealedRow, item: Item)], _ rules: ServicesRules?, _ writer: any StoreWriter,
         _ keys: VaultKeys
@@ -300,9 +303,9 @@ extension Keychain {
         }
     }
 
-    /// Writes a row; where its primary key is taken by a dead row, that one goes and the row is written again.
+    /// Writes a row. If a dead row has its primary key, that row is removed and the write repeated.
     ///
-    /// Nearly always nothing is in the way, and whoever looked first would have paid for it every time.
+    /// A conflict is rare, so checking first would cost time on every write.
     private func writing(
         _ row: SealedRow, _ item: Item, replacesDead: Bool, _ writer: any StoreWriter, _ keys: VaultKeys,
         _ write: () throws -> Void
@@ -317,8 +320,9 @@ extension Keychain {
         }
     }
 
-    /// Removes what stands in the way of a row's primary key, if it is a tombstone or fails its integrity check; says
-    /// whether it did.
+    /// Removes the row that has the primary key of another row, if it is a tombstone or fails its integrity check.
+    ///
+    /// - Returns: Whether a row was removed.
     @discardableResult
     func makeRoom(for row: SealedRow, _ writer: any StoreWriter, _ keys: VaultKeys) throws -> Bool {
         guard let old = try writer.row(primaryKey: row.primaryKey), old.id != row.id, try isDead(old, keys) else {
@@ -328,9 +332,9 @@ extension Keychain {
         return true
     }
 
-    /// Whether a row holds no item any more: a tombstone, or one that fails its integrity check.
+    /// Whether a row no longer holds an item: a tombstone, or a row that fails its integrity check.
     ///
-    /// - Throws: As `passOver(_:_:_:)`.
+    /// - Throws: The error of a row that opens but is not current.
     func isDead(_ row: SealedRow, _ keys: VaultKeys) throws -> Bool {
         do { return try keys.openAttributes(row).1[.tombstone]?.number ?? 0 != 0 } catch {
             try passOver(row, error, keys)
@@ -338,9 +342,9 @@ extension Keychain {
         }
     }
 
-    /// The next version of a row: fresh keys and nonces, both ciphertexts bound to the new version.
+    /// The next version of a row, with fresh keys and nonces; both ciphertexts are bound to the new version.
     ///
-    /// A secret that stays the same is opened and sealed anew, for its ciphertext is bound to the old version.
+    /// An unchanged secret is opened and sealed again, because its ciphertext is bound to the old version.
     func newVersion(
         of row: SealedRow, _ itemClass: ItemClass, _ attributes: ItemAttributes, secret: SecretBytes?, _ keys: VaultKeys
     ) throws -> SealedRow {
@@ -357,14 +361,14 @@ extension Keychain {
         return next
     }
 
-    /// Removes every row that matches and returns how many there were.
+    /// Removes every matching row and returns their number.
     func deleteRows(_ criteria: Criteria) throws -> Int {
         let keys = try keys()
         return try store.write(keys.tree) { writer in
             var ids: [Int64] = []
             let isAnything = criteria.attributes.count == 0
             if let reference = criteria.reference, isAnything, criteria.accessGroups == nil, criteria.services == nil {
-                // Need not be opened: nothing else could get rid of a row that is damaged.
+                // Do not open the row: a damaged row can only be removed this way.
                 guard let row = try writer.row(identity: reference.identity, withSecret: false),
                     [nil, criteria.itemClass].contains(keys.itemClass(of: row.classDigest))
                 else { return 0 }
@@ -377,9 +381,9 @@ extension Keychain {
                 criteria, keys, reader: writer,
                 onDamage: { row, error in
                     try passOver(row, error, criteria.services, keys)
-                    // Which program stored it is not known any more.
+                    // The program that stored a damaged row is unknown.
                     guard criteria.services?.program == nil else { return }
-                    // What cannot be opened is recognised by its digests alone.
+                    // A damaged row is identified by its digests alone.
                     guard keys.itemClass(of: row.classDigest) == criteria.itemClass else { return }
                     let primaryKeys = try blindKeys ?? self.primaryKeys(criteria, keys)
                     blindKeys = primaryKeys
@@ -399,7 +403,7 @@ extension Keychain {
         }
     }
 
-    /// The primary keys that items of a query have if it names all that is in them, one for each access group.
+    /// The primary keys of items with exactly the attributes of a query, one for each access group.
     private func primaryKeys(_ criteria: Criteria, _ keys: VaultKeys) throws -> Set<Data> {
         let groups: [AttributeValue?] = [nil] + (criteria.accessGroups ?? []).map { .string($0) }
         return Set(
@@ -411,7 +415,7 @@ extension Keychain {
             })
     }
 
-    /// What is left of a removed item: its primary key, accessibility, program and date of creation, and no secret.
+    /// The tombstone of a removed item: its primary key, accessibility, program and creation date, without the secret.
     func tombstone(of row: SealedRow, _ item: Item, _ keys: VaultKeys) throws -> SealedRow {
         let names = Set(ClassSchema.of(item.itemClass).primaryKey.map(\.name)).union([.accessible, .program, .creationDate])
         var attributes = item.attributes.filtered(names)
@@ -425,7 +429,7 @@ extension Keychain {
         return next
     }
 
-    /// The secret of a row that was read with its secret. One token operation.
+    /// The secret of a row that was read with its secret. Uses one token operation.
     func openSecret(_ row: SealedRow, _ itemClass: ItemClass) throws -> SecretBytes? {
         guard let sealed = row.secret else { return nil }
         do {
@@ -455,7 +459,7 @@ extension Keychain {
             details: ["keychain": name, "name": title])
     }
 
-    /// What a person calls an item.
+    /// The name of an item in messages.
     static func title(_ itemClass: ItemClass, _ attributes: ItemAttributes) -> String {
         let candidates: [AttributeName] = switch itemClass {
         case .genericPassword: [.service, .label, .account]
@@ -468,18 +472,18 @@ extension Keychain {
     /// Milliseconds since 1970.
     static func now() -> Int64 { Int64((Date().timeIntervalSince1970 * 1000).rounded()) }
 
-    /// When the next version of a row is made, in milliseconds since 1970. Apple's rule: at least a millisecond later
-    /// than the one before, whatever the clock says.
+    /// The date of a row's next version, in milliseconds since 1970.
     ///
-    /// Goes by the date that was sealed, which is the one that is shown: whoever can write the file can set the one in
-    /// clear. A date that is in no calendar is ignored.
+    /// By Apple's rule it is at least a millisecond after the previous version, regardless of the clock. The previous
+    /// date is the sealed one, because anyone who can write the file can change the unsealed one. A date out of range
+    /// is ignored.
     ///
-    /// - Parameter attributes: What the row holds.
+    /// - Parameter attributes: The attributes of the row.
     static func modification(after attributes: ItemAttributes) -> Int64 {
         let now = Self.now()
         guard let date = attributes[.modificationDate]?.date else { return now }
         let former = (date.timeIntervalSince1970 * 1000).rounded()
-        // The last second of the year 9999. What is no number fails both.
+        // The last second of the year 9999. NaN fails both comparisons.
         guard former >= Double(now), former < 253_402_300_799_000 else { return now }
         return Int64(former) + 1
     }

@@ -2,13 +2,13 @@ import Foundation
 package import KeyfobPrimitives
 
 extension Keychain {
-    /// Replaces a password's secret where it is still the one that was read.
+    /// Replaces the secret of a password if it is still the one that the caller read.
     ///
-    /// Whoever showed a secret to a person and writes back what became of it must not undo what another process has
-    /// written meanwhile. The comparison and the version that the write insists on are those of the same row.
+    /// A caller that lets a person edit a secret must not overwrite a change by another process. The comparison and the
+    /// version check of the write apply to the same row.
     ///
-    /// - Throws: `KeychainError`; `vaultBusy` where the secret is another one by now, `itemNotFound`, and the errors of
-    ///   `unlock()`. Nothing is written then.
+    /// - Throws: `KeychainError`; `vaultBusy` if the secret has changed, `itemNotFound`, and the errors of `unlock()`.
+    ///   Nothing is written then.
     @available(*, noasync, message: "call it from a thread of your own")
     package func replaceSecret(of item: Item, _ old: SecretBytes, with new: SecretBytes) throws {
         guard let reference = item.reference, !item.itemClass.livesOnToken else {
@@ -29,7 +29,7 @@ extension Keychain {
             do { return try store.write(keys.tree) { try replaceRows(versions, nil, $0, keys) } } catch let error
                 as KeychainError where error.code == .itemNotFound
             {
-                // Another version by now. Perhaps only its attributes: what it holds is compared again.
+                // The row has changed. Perhaps only its attributes did, so the secret is compared again.
                 continue
             }
         } while !deadline.hasPassed

@@ -1,14 +1,16 @@
 package import KeyfobPrimitives
 import PKCS11
 
-/// Adding items by the rules of Keychain Services, for the module that translates its calls.
+/// Operations by the rules of Keychain Services, for the module that translates its calls.
 extension Keychain {
-    /// Adds an item that lies in the vault alone: a password, or bare attributes of a certificate or key, with or
-    /// without bytes that no token holds.
+    /// Adds an item that is stored only in the vault.
     ///
-    /// Tombstones and damaged rows of the same primary key make room.
+    /// That is a password, or the attributes of a certificate or key without an object, with or without bytes that no
+    /// token holds.
     ///
-    /// - Throws: As `add(_:secret:)` for passwords; `invalidArgument` for an identity.
+    /// Tombstones and damaged rows with the same primary key are replaced.
+    ///
+    /// - Throws: `KeychainError`; the errors of `add(_:secret:)` for passwords; `invalidArgument` for an identity.
     @available(*, noasync, message: "call it from a thread of your own")
     package func addToVault(_ item: Item, secret: SecretBytes?) throws -> Item {
         guard item.itemClass != .identity else {
@@ -20,21 +22,20 @@ extension Keychain {
         return added
     }
 
-    /// The first password that matches, by the order of the vault.
+    /// The first matching password, in the order of the vault.
     package enum FirstPassword {
-        /// It, and its secret where it has one.
+        /// The password, and its secret if it has one.
         case found(Item, SecretBytes?)
-        /// Nothing matches.
+        /// No password matches.
         case none
-        /// Something on the way to it is damaged: only ``findItems(_:)`` and ``secret(of:)`` can tell what counts.
+        /// A row before the match is damaged: use ``findItems(_:)`` and ``secret(of:)`` instead.
         case damaged
     }
 
-    /// Finds the first password that matches together with its secret, in one reading of the vault. One operation of
-    /// the token where there is a secret.
+    /// Finds the first matching password and its secret, in one read of the vault and at most one token operation.
     ///
-    /// - Parameter criteria: Attributes that are in the form of the class already, as `ClassSchema.coerce` gives them.
-    /// - Throws: As `findItems(_:)` and `secret(of:)`, but for damage.
+    /// - Parameter criteria: Criteria whose attributes `ClassSchema.coerce` has converted already.
+    /// - Throws: `KeychainError`; the errors of `findItems(_:)` and `secret(of:)`, except for damaged rows.
     @available(*, noasync, message: "call it from a thread of your own")
     package func firstPassword(coerced criteria: Criteria) throws -> FirstPassword {
         let keys = try keys()
@@ -55,16 +56,16 @@ extension Keychain {
         { return .damaged }
     }
 
-    /// The passwords that match, as `findItems(_:)` gives them, for criteria whose attributes are in the form of the
-    /// class already.
+    /// The matching passwords, like `findItems(_:)`, for criteria whose attributes are already converted.
     ///
-    /// - Throws: As `findItems(_:)`.
+    /// - Throws: `KeychainError`; `vaultDamaged`, and the errors of `unlock()`.
     @available(*, noasync, message: "call it from a thread of your own")
     package func findPasswords(coerced criteria: Criteria) throws -> [Item] { try findRows(criteria) }
 
-    /// Adds a certificate, or makes one more item of a certificate that the token has already.
+    /// Adds a certificate, or makes another item of a certificate that is already on the token.
     ///
-    /// - Throws: As for certificates; `duplicateItem` only where the whole primary key is taken.
+    /// - Throws: `KeychainError`; `duplicateItem` only if the whole primary key is taken, `tokenFull`, `tokenReadOnly`,
+    ///   and the errors of `unlock()`.
     @available(*, noasync, message: "call it from a thread of your own")
     package func addSharing(_ item: CertificateItem) throws -> CertificateItem {
         CertificateItem(item: try addCertificates([item.item], sharesObjects: true)[0])
@@ -72,7 +73,7 @@ extension Keychain {
 }
 
 extension Item {
-    /// Whether there is an object on the token behind it.
+    /// Whether the item has an object on the token.
     package var isOnToken: Bool { object != nil }
 }
 
@@ -80,7 +81,7 @@ extension Item {
     /// Whether the object on the token is a private key.
     package var isPrivateKey: Bool { object?.objectClass == .privateKey }
 
-    /// Of an identity, the reference of its certificate.
+    /// The reference of the certificate, for an identity.
     package var certificateReference: PersistentReference? {
         itemClass == .identity ? reference?.retagged(.certificate) : nil
     }

@@ -1,12 +1,12 @@
 public import PKCS11
 
-/// What a keychain is at this moment, for people who ask how it stands.
+/// The status of a keychain.
 extension Keychain {
-    /// What the keychain's token says about itself.
+    /// The information that the keychain's token reports about itself.
     ///
-    /// Blocks for loading the module. Needs no login. Corresponds to `C_GetTokenInfo`.
+    /// Blocks while the module is loaded. Needs no login. Corresponds to `C_GetTokenInfo`.
     ///
-    /// - Throws: `KeychainError`; `tokenAbsent`, `moduleNotLoaded`, and what the token refuses.
+    /// - Throws: `KeychainError`; `tokenAbsent`, `moduleNotLoaded`, and the errors of the token.
     @available(*, noasync, message: "use the asynchronous form")
     public func tokenInfo() throws -> TokenInfo {
         do { return try token.info() } catch let error as PKCS11Error {
@@ -14,12 +14,12 @@ extension Keychain {
         }
     }
 
-    /// Checks that the token is there and that its key opens the vault, without asking anybody.
+    /// Checks that the token is present and that its key opens the vault, without asking the user.
     ///
-    /// Blocks for a login and two token operations at the most.
+    /// Blocks for at most a login and two token operations.
     ///
-    /// - Returns: Whether the vault was opened; `false` where only a person could unlock the keychain, so that no more
-    ///   than the token's presence is known.
+    /// - Returns: Whether the vault was opened; `false` if only the user can unlock the keychain, so that only the
+    ///   presence of the token was checked.
     /// - Throws: `KeychainError`; `tokenAbsent`, `wrappingKeyMissing`, `vaultDamaged`, and the errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
     public func checkOpening() throws -> Bool {
@@ -29,10 +29,12 @@ extension Keychain {
         return true
     }
 
-    /// How many passwords the vault holds, generic and for servers.
+    /// The number of passwords in the vault, generic and internet passwords.
     ///
-    /// Blocks for two queries. - Throws: `KeychainError`; the errors of `unlock()`, and `vaultDamaged` also where
-    /// another program has added or removed items.
+    /// Blocks for two queries.
+    ///
+    /// - Throws: `KeychainError`; the errors of `unlock()`, and `vaultDamaged`, also if another program has added or
+    ///   removed items.
     @available(*, noasync, message: "use the asynchronous form")
     public func passwordCount() throws -> Int {
         let keys = try keys()

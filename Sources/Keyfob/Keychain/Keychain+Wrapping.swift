@@ -2,9 +2,9 @@ import Foundation
 import KeyfobPrimitives
 import PKCS11
 
-/// Row keys on their way to the token and back.
+/// Wrapping and unwrapping row keys with the token.
 extension Keychain {
-    /// Wraps a row key for every active wrapping key of the keychain's own. One token operation for each, and one more
+    /// Wraps a row key for every active wrapping key of this keychain. Uses one token operation for each, and one more
     /// the first time.
     func recipients(of rowKey: SecretBytes, _ keys: VaultKeys) throws -> [Recipient] {
         let active = try wrappingKeyRows().filter(\.isActive)
@@ -13,7 +13,7 @@ extension Keychain {
             guard let row = active.first else {
                 throw KeychainError(.wrappingKeyMissing, "keychain \"\(name)\" has no active wrapping key.")
             }
-            // As whoever unwraps with it is told.
+            // Throws the same error as unwrapping with a missing key.
             _ = try token.withSession(.wrap) { try handle(of: row, isSealing: true, in: $0) }
             throw KeychainError(
                 .vaultDamaged,
@@ -32,19 +32,21 @@ extension Keychain {
         }
     }
 
-    /// Whether a wrapping key is the keychain's own and whole: it unwraps the metadata key, which nobody else knows.
+    /// Whether a wrapping key is intact and belongs to this keychain: it unwraps the metadata key, which is secret.
     ///
-    /// Nothing else authenticates the rows of wrapping keys. Somebody who can write the vault, and put an object on the
-    /// token, could name a key among them that he knows, and read what is sealed from then on; and what is sealed with
-    /// a key whose file was damaged opens with no backup of it. Such a key is passed over when something is sealed, and
-    /// is a finding of ``vaultFindings()``. One token operation, once for each process.
+    /// Nothing else authenticates the rows of wrapping keys. An attacker who can write the vault and the token could
+    /// add a key that he knows, and read everything sealed from then on. Secrets sealed with a damaged key could not be
+    /// opened with a backup of the key. Such keys are not used for sealing, and are reported by ``vaultFindings()``.
+    /// Uses one token operation, once per process.
     ///
-    /// - Throws: `KeychainError`; what the token answers that says nothing about the key.
+    /// - Throws: `KeychainError`; errors of the token that do not concern the key.
     func isOwn(_ row: WrappingKeyRow, _ keys: VaultKeys) throws -> Bool {
         try lockState.withLock({ $0.ownWrappingKeys.contains(row) }) || provesOwn(row, keys)
     }
 
-    /// The same asked of the token now, whatever was known. - Throws: As that.
+    /// Checks a wrapping key with the token now, without the cached result.
+    ///
+    /// - Throws: `KeychainError`; errors of the token that do not concern the key.
     func provesOwn(_ row: WrappingKeyRow, _ keys: VaultKeys) throws -> Bool {
         let isOwn: Bool
         do { isOwn = try unwrap(row.encryptedMetadataKey, row) == keys.metadataKey } catch let error as KeychainError
@@ -56,18 +58,18 @@ extension Keychain {
         return isOwn
     }
 
-    /// Unwraps a row key with the first recipient whose key the token has. One token operation.
+    /// Unwraps a row key for the first recipient whose key is on the token. Uses one token operation.
     func rowKey(of row: SealedRow) throws -> SecretBytes {
         var rows = try wrappingKeyRows()
         if !row.recipients.contains(where: { recipient in rows.contains { $0.id == recipient.wrappingKey } }) {
-            // Another process made a new wrapping key since this one looked.
+            // Another process has made a new wrapping key since the rows were cached.
             lockState.withLock { $0.wrappingKeys = [] }
             rows = try wrappingKeyRows()
         }
         var missing: (any Error)?
         for recipient in row.recipients {
             guard let key = rows.first(where: { $0.id == recipient.wrappingKey }) else { continue }
-            // A key that was damaged opens nothing; another may be whole.
+            // A damaged key opens nothing; another one may be intact.
             do { return try unwrap(recipient.encryptedKey, key) } catch let error as KeychainError
                 where [.wrappingKeyMissing, .vaultDamaged].contains(error.code)
             { missing = error }
@@ -75,7 +77,7 @@ extension Keychain {
         throw missing ?? VaultKeys.damaged(cause: nil)
     }
 
-    /// Unwraps one key. One token operation, once the wrapping key's handle is known.
+    /// Unwraps one key. Uses one token operation once the handle of the wrapping key is known.
     func unwrap(_ encryptedKey: [UInt8], _ row: WrappingKeyRow) throws -> SecretBytes {
         let suite = try WrapSuites.named(row.suite)
         return try token.withSession(.unwrap) { session in

@@ -3,7 +3,7 @@ import KeyfobPrimitives
 public import Logging
 import PKCS11
 
-/// A keychain: a token that holds keys and certificates, and a vault of passwords that only it can open.
+/// A keychain: a token that holds keys and certificates, and a vault of passwords that only the token can open.
 ///
 /// ```swift
 /// let keychain = try Keychain.open()
@@ -12,11 +12,10 @@ import PKCS11
 /// let secret = try password.map { try keychain.secret(of: $0) }
 /// ```
 ///
-/// One value serves any number of threads. The verbs come in two forms: the blocking one runs on the caller's
-/// thread; the asynchronous one runs on threads of Keyfob's own, never on the cooperative pool. What has a blocking
-/// form alone blocks the thread that calls it: in a task, call it on a thread of your own. A keychain that is
-/// locked unlocks itself where it can without asking anybody: from the state that `keyfob unlock` left, or from a
-/// PIN source that needs no terminal.
+/// A keychain may be used by any number of threads. Most methods have two forms: the blocking form runs on the caller's
+/// thread, the asynchronous form on threads of Keyfob, never on the cooperative pool. A method with only a blocking
+/// form must not be called in a task; call it on a thread of your own. A locked keychain unlocks itself if it can
+/// without asking the user: from the state that `keyfob unlock` stored, or from a PIN source that needs no terminal.
 ///
 /// A keychain belongs to the process that opened it. In a child made by fork(2) its calls throw `refused`: fork before
 /// the parent opens a keychain, and open it in the child.
@@ -24,7 +23,7 @@ public final class Keychain: Sendable {
     /// The keychain's name.
     public let name: String
 
-    /// Where it is and how it is opened.
+    /// The configuration: where the keychain is and how it is opened.
     public let configuration: KeychainConfiguration
 
     let directories: Directories
@@ -35,48 +34,48 @@ public final class Keychain: Sendable {
     let lockState: Lock<LockState>
     let pinEnvironment: PINEnvironment
 
-    /// How a program uses a keychain.
+    /// Options for using a keychain.
     public struct Options: Sendable {
-        /// Where log messages go; silent unless given.
+        /// The destination of log messages; silent by default.
         public var logger: Logger
-        /// How long a wait for the token, the vault or another process may take; with none, or less, what is busy is
+        /// How long a wait for the token, the vault or another process may take; with zero or less, a busy resource is
         /// tried once.
         ///
-        /// Asynchronous calls also end with `timedOut` where the token's module does not return in this time. For keys
-        /// that want a touch at each use, give more than the 15 seconds that a touch may take.
+        /// Asynchronous calls also end with `timedOut` if the token's module does not return in this time. For keys
+        /// that need a touch at each use, set more than the 15 seconds that a touch may take.
         public var timeout: Duration
-        /// How long a command that gives the PIN may run before it is killed, and how long a pipe may keep it back;
-        /// with none, or less, only what is there at once is taken.
+        /// How long a PIN command may run before it is killed, and how long a pipe may delay the PIN; with zero or
+        /// less, only a PIN that is available at once is used.
         public var pinCommandTimeout: Duration
-        /// How long a descriptor may keep the PIN back also where somebody may be asked; `nil` where there is no limit
-        /// then, for a program that writes to it may be asking, too.
+        /// How long a descriptor may delay the PIN if the user may be asked. `nil` for no limit, because the program
+        /// that writes to it may be asking the user too.
         public var pinDescriptorTimeout: Duration?
-        /// Asks a person for PINs and passphrases; without one nobody is asked.
+        /// Asks the user for PINs and passphrases; without a prompter the user is not asked.
         public var prompter: (any Prompter)?
-        /// Whether anybody may be asked; without, sources that need a person fail at once, pinentry too.
+        /// Whether the user may be asked; if false, sources that need a person fail at once, including pinentry.
         public var allowsAsking: Bool
-        /// A PIN source that goes before the configured one.
+        /// A PIN source that takes precedence over the configured one.
         public var pinSource: PINSource?
-        /// Whether a PIN may be tried when the token says that one more wrong one blocks it.
+        /// Whether to try a PIN if the token reports that another wrong one blocks it.
         public var allowsFinalTry: Bool
-        /// Whether a PIN file that others can read is accepted.
+        /// Whether to accept a PIN file that other users can read.
         public var allowsInsecureFiles: Bool
-        /// Whether the process makes a few calls and ends, as a command does.
+        /// Whether the process makes a few calls and exits, like a command.
         public var isOneShot: Bool
-        /// Whether a thread opens the token while the caller opens the vault and looks for what it wants there; with
-        /// a login where the keychain is unlocked.
+        /// Whether a thread opens the token while the caller opens the vault and searches it. It also logs in if the
+        /// keychain is unlocked.
         ///
-        /// Worth it for a process that is going to use the token for certain and wants to end soon. The first call
-        /// that needs the token waits for the thread, and tells what is wrong with the token; so does the end of the
-        /// keychain wait. Not for a process that has threads of its own by then: environment variables are set.
+        /// Useful for a short-lived process that will certainly use the token. The first call that needs the token
+        /// waits for the thread and reports its errors; deinitialization waits too. Do not use it in a process that
+        /// already has other threads, because environment variables are set.
         public var opensTokenAhead: Bool
-        /// Called when a token call takes longer than half a second, as when it waits for a touch.
+        /// Called when a token call takes longer than half a second, for example while it waits for a touch.
         public var slowCallNotice: (@Sendable (String, Duration) -> Void)?
 
-        /// `timeout` as SQLite's interface wants it; a time that is over is none.
+        /// `timeout` for the SQLite interface; a negative time becomes zero.
         var timeoutInSeconds: TimeInterval { max(0, timeout / .seconds(1)) }
 
-        /// The options of a server: silent, ten seconds for any wait, nobody to ask.
+        /// Options for a server: silent, ten seconds for any wait, no prompter.
         public init() {
             logger = Logger(label: "keyfob") { _ in SwiftLogNoOpLogHandler() }
             timeout = .seconds(10)
@@ -92,21 +91,21 @@ public final class Keychain: Sendable {
     struct LockState {
         var keys: VaultKeys?
         var pin: SecretBytes?
-        /// Whether `pin` is what an earlier unlocking left, which the token has not accepted in this process yet.
+        /// Whether `pin` was restored from an earlier unlocking, and the token has not accepted it in this process yet.
         var isRestored = false
-        /// The source that `pin` comes from, and would come from again; `nil` for one that was given once.
+        /// The source of `pin`, which would return it again; `nil` for a PIN that was given once.
         var pinSource: PINSource?
         var wrappingKeys: [WrappingKeyRow] = []
-        /// Those that are known to have wrapped the metadata key.
+        /// The wrapping keys that are known to have wrapped the metadata key.
         var ownWrappingKeys: Set<WrappingKeyRow> = []
-        /// Whether unlocking in this process has finished interrupted removals.
+        /// Whether unlocking in this process has completed interrupted changes.
         var hasRecovered = false
         /// Whether a thread is sending a stored PIN.
         var isSending = false
         /// How often it was locked: what was begun before the last time leaves nothing behind.
         var lockings = 0
 
-        /// The PIN with where it comes from.
+        /// The PIN with its source.
         var tokenPIN: TokenPIN? {
             pin.map { isRestored ? TokenPIN($0, .left) : TokenPIN($0, storedIn: pinSource) }
         }
@@ -132,20 +131,20 @@ public final class Keychain: Sendable {
 
     deinit { token.awaitOpening() }
 
-    /// Opens a keychain by name; without one, the default keychain.
+    /// Opens a keychain by name, or the default keychain.
     ///
-    /// Blocks for as long as it takes to open a file; the token is not touched.
+    /// Blocks for opening a file; the token is not accessed.
     ///
-    /// - Throws: `KeychainError`; `noSuchKeychain` or `notInitialized` where there is none, `vaultDamaged`,
-    ///   `vaultTooNew` or `vaultUnavailable` where its vault cannot be used, `unsafeFile` where others can write the
-    ///   vault, `invalidConfiguration`.
+    /// - Throws: `KeychainError`; `noSuchKeychain` or `notInitialized` if there is none, `vaultDamaged`, `vaultTooNew`
+    ///   or `vaultUnavailable` if its vault cannot be used, `unsafeFile` if other users can write the vault,
+    ///   `invalidConfiguration`.
     public static func open(
         _ name: String? = nil, in directories: Directories = Directories(), options: Options = Options()
     ) throws -> Keychain {
         try Keychains(directories).open(name, options: options)
     }
 
-    /// The deadline of a wait that begins now.
+    /// The deadline of a wait that starts now.
     var deadline: Deadline { .after(options.timeout) }
 
     /// A writer of objects on the token.

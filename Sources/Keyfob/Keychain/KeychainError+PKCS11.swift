@@ -1,9 +1,9 @@
 import PKCS11
 
-/// What the keychain was doing when a token refused; decides what the refusal means.
+/// The operation that a token refused, which determines the meaning of the error.
 struct TokenOperation: Sendable, Hashable {
     let verb: String
-    /// Wrapped keys come back from the token as "cannot decrypt" under several names.
+    /// Tokens report a failure to unwrap as "cannot decrypt", under several names.
     var isUnwrapping = false
     var isExporting = false
 
@@ -23,7 +23,7 @@ struct TokenOperation: Sendable, Hashable {
 }
 
 extension KeychainError {
-    /// How tokens say that a ciphertext is not what they made.
+    /// Return values with which tokens report that they did not make a ciphertext.
     private static let cannotDecrypt: Set<ReturnValue> = [
         .encryptedDataInvalid, .encryptedDataLengthRange, .wrappedKeyInvalid, .wrappedKeyLengthRange,
         .aeadDecryptFailed,
@@ -32,11 +32,11 @@ extension KeychainError {
 
     /// Returns the error for a refusal by a token.
     ///
-    /// PKCS#11 reports no number of PIN tries that are left, only flags: count low, final try and locked.
+    /// PKCS#11 reports no number of remaining PIN tries, only flags: count low, final try and locked.
     ///
     /// - Parameters:
-    ///   - serial: The token's serial number, where it is known.
-    ///   - flags: What the token says of itself after the refusal, where it was asked.
+    ///   - serial: The token's serial number, if known.
+    ///   - flags: The token's flags after the refusal, if they were read.
     static func token(
         _ error: PKCS11Error, _ operation: TokenOperation, token label: String, serial: String? = nil,
         flags: TokenFlags = []
@@ -91,7 +91,7 @@ extension KeychainError {
                 .locked, "token \"\(label)\" was logged out by another program again and again.",
                 "Try again when that program has ended.")
         case .sessionCount where error.detail != nil:
-            // The answer of no token: this process has waited for a session, or for a login, until its deadline.
+            // Not returned by a token: this process waited for a session or a login until its deadline.
             return make(
                 .timedOut, "token \"\(label)\" was not ready to \(operation.verb) in time: \(error.detail ?? "").",
                 "Is it waiting to be touched, or for its PIN? To wait longer: --timeout 60s")
@@ -128,7 +128,7 @@ extension KeychainError {
                 .refused, "token \"\(label)\" cannot be used: \(error.detail ?? error.returnValue.name).",
                 "Fork before the parent opens a keychain, or start another program instead.")
         case .cantLock where error.detail != nil:
-            // The answer of no token, either.
+            // Not returned by a token either.
             return make(
                 .timedOut, "token \"\(label)\" was not ready to \(operation.verb) in time: \(error.detail ?? "").",
                 "Does its reader, or the service behind it, hang? Of a SoftHSM token: which process has a lock on its "
@@ -153,7 +153,7 @@ extension KeychainError {
         }
     }
 
-    /// Whether the token failed before it came to say yes or no to a login.
+    /// Whether the token failed before it accepted or rejected a login.
     private static func isTrouble(_ error: PKCS11Error) -> Bool {
         error.function == .login && [.deviceError, .generalError, .functionFailed].contains(error.returnValue)
     }

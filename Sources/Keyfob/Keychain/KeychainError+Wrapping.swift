@@ -1,7 +1,7 @@
 extension KeychainError {
-    /// Runs `body` and turns what it throws into a `KeychainError` with `message`.
+    /// Runs `body` and converts its error into a `KeychainError` with `message`.
     ///
-    /// A `KeychainError` passes as it is: it says more already.
+    /// A `KeychainError` is rethrown unchanged, because it is more specific.
     static func wrapping<Result>(
         _ message: String, code: Code = .failed, _ body: () throws -> Result
     ) throws(KeychainError) -> Result {

@@ -1,27 +1,26 @@
-/// What went wrong with a keychain, in words a person can act on.
+/// An error of a keychain, in words that a person can act on.
 ///
-/// Three layers report errors, each with what it knows: `PKCS11Error` and `OpenSSLError` name the C
-/// function; this one names the operation, the object and the remedy, and keeps the lower one as
-/// `cause`. Branch on `code`; print `message` and `hint`.
+/// Three layers report errors. `PKCS11Error` and `OpenSSLError` name the C function. This error names the operation,
+/// the object and the remedy, and keeps the lower one as `cause`. Branch on `code`; print `message` and `hint`.
 ///
 /// No description ever holds a PIN, a secret or the value of an attribute other than an item's name.
 public struct KeychainError: Error, Sendable {
-    /// What kind of failure this is; open, so that later versions can add codes.
+    /// The kind of failure; an open set, so that later versions can add codes.
     public let code: Code
 
     /// One sentence: what failed, and on what.
     public let message: String
 
-    /// What to do about it, where there is something to do.
+    /// What to do about it, if anything.
     public let hint: String?
 
     /// Facts for programs: names of keychains, tokens and files, never secrets.
     public let details: [String: String]
 
-    /// The error below this one.
+    /// The error of the lower layer.
     public let cause: (any Error)?
 
-    /// Makes an error.
+    /// Creates an error.
     public init(
         _ code: Code, _ message: String, hint: String? = nil, details: [String: String] = [:], cause: (any Error)? = nil
     ) {
@@ -39,7 +38,7 @@ extension KeychainError {
         /// The stable name, such as `item.not_found`.
         public let rawValue: String
 
-        /// A code by its stable name. Names this version does not know are kept.
+        /// Creates a code from its stable name. Unknown names are kept.
         public init(rawValue: String) { self.rawValue = rawValue }
 
         /// The stable name.
@@ -48,7 +47,7 @@ extension KeychainError {
 }
 
 extension KeychainError.Code {
-    /// Nothing matches, and the operation needs an item.
+    /// No item matches, and the operation needs one.
     public static let itemNotFound = Self(rawValue: "item.not_found")
     /// An item with the same primary key exists.
     public static let duplicateItem = Self(rawValue: "item.exists")
@@ -60,16 +59,16 @@ extension KeychainError.Code {
     public static let noSuchClass = Self(rawValue: "class.unknown")
     /// A value of the wrong type or form: a malformed query, reference, name or option.
     public static let invalidArgument = Self(rawValue: "argument.invalid")
-    /// A persistent reference that is not one.
+    /// A malformed persistent reference.
     public static let invalidReference = Self(rawValue: "reference.invalid")
-    /// A secret larger than the keychain takes.
+    /// A secret larger than the keychain accepts.
     public static let dataTooLarge = Self(rawValue: "secret.too_large")
 
     /// The PIN was wrong.
     public static let pinIncorrect = Self(rawValue: "pin.incorrect")
     /// The token has blocked its PIN.
     public static let pinLocked = Self(rawValue: "pin.locked")
-    /// A PIN or passphrase is needed and there is no way to ask for it.
+    /// A PIN or passphrase is needed, and it cannot be asked for.
     public static let pinRequired = Self(rawValue: "pin.required")
     /// The next wrong PIN would block the token, so none is tried.
     public static let pinFinalTry = Self(rawValue: "pin.final_try")
@@ -82,7 +81,7 @@ extension KeychainError.Code {
 
     /// The token is not present.
     public static let tokenAbsent = Self(rawValue: "token.absent")
-    /// More than one token fits.
+    /// More than one token matches.
     public static let tokenAmbiguous = Self(rawValue: "token.ambiguous")
     /// The PKCS#11 module cannot be loaded.
     public static let moduleNotLoaded = Self(rawValue: "module.not_loaded")
@@ -90,11 +89,11 @@ extension KeychainError.Code {
     public static let tokenReadOnly = Self(rawValue: "token.read_only")
     /// The token has no room for another object.
     public static let tokenFull = Self(rawValue: "token.full")
-    /// The token cannot do this.
+    /// The token does not support the operation.
     public static let mechanismUnsupported = Self(rawValue: "mechanism.unsupported")
-    /// The token accepted a template and made something else of it.
+    /// The token accepted a template and created an object that differs from it.
     public static let tokenDisobeyed = Self(rawValue: "token.disobeyed")
-    /// The key may not leave the token.
+    /// The key must not leave the token.
     public static let keyNotExtractable = Self(rawValue: "key.not_extractable")
     /// The key that seals the keychain is not on the token.
     public static let wrappingKeyMissing = Self(rawValue: "wrapping_key.missing")
@@ -103,19 +102,19 @@ extension KeychainError.Code {
     public static let noSuchKeychain = Self(rawValue: "keychain.not_found")
     /// A keychain of that name exists.
     public static let duplicateKeychain = Self(rawValue: "keychain.exists")
-    /// Nothing has been set up yet.
+    /// No keychain has been set up yet.
     public static let notInitialized = Self(rawValue: "keychain.not_initialized")
     /// The configuration cannot be read.
     public static let invalidConfiguration = Self(rawValue: "configuration.invalid")
 
     /// The vault file is damaged, or a row fails its integrity check.
     ///
-    /// For a row `details` has `item`, its identity in hex, and `reference`, its persistent reference in base64:
+    /// For a row, `details` has `item`, its identity in hex, and `reference`, its persistent reference in base64.
     /// `delete(Criteria(reference))` removes the row without opening it.
     public static let vaultDamaged = Self(rawValue: "db.damaged")
     /// The vault was written by a newer version.
     public static let vaultTooNew = Self(rawValue: "db.too_new")
-    /// Another process holds the vault for longer than the wait allows.
+    /// Another process uses the vault for longer than the timeout.
     public static let vaultBusy = Self(rawValue: "db.busy")
     /// The vault or another file cannot be opened, read or written.
     public static let vaultUnavailable = Self(rawValue: "db.unavailable")
@@ -126,17 +125,17 @@ extension KeychainError.Code {
     public static let pkcs12Damaged = Self(rawValue: "pkcs12.damaged")
     /// The passphrase of a PKCS#12 or key file is wrong.
     public static let filePassphraseIncorrect = Self(rawValue: "pkcs12.passphrase")
-    /// A PKCS#12 file was changed after it was made: it decrypts, but its MAC is wrong.
+    /// A PKCS#12 file was changed after it was made: it can be decrypted, but its MAC is wrong.
     public static let pkcs12Tampered = Self(rawValue: "pkcs12.tampered")
     /// A PKCS#12 file uses encryption that is not allowed here.
     public static let legacyEncryption = Self(rawValue: "pkcs12.legacy")
     /// A file format that is not supported.
     public static let unsupportedFormat = Self(rawValue: "format.unsupported")
-    /// A file that others can read, or that cannot be read at all.
+    /// A file that other users can read, or that cannot be read at all.
     public static let unsafeFile = Self(rawValue: "file.unsafe")
     /// A file cannot be read or written.
     public static let fileUnavailable = Self(rawValue: "file.unavailable")
-    /// There is no room left on a disk, or none in the user's share of it.
+    /// The disk is full, or the user's quota is used up.
     public static let diskFull = Self(rawValue: "disk.full")
     /// The certificate was not issued for the key.
     public static let identityMismatch = Self(rawValue: "identity.mismatch")
@@ -146,24 +145,25 @@ extension KeychainError.Code {
     public static let certificateNotYetValid = Self(rawValue: "cert.not_yet_valid")
     /// No issuer certificate is known.
     public static let chainIncomplete = Self(rawValue: "cert.chain_incomplete")
-    /// The certificate leads to nobody who is trusted.
+    /// The certificate does not lead to a trusted one.
     public static let certificateUntrusted = Self(rawValue: "cert.untrusted")
     /// The certificate is for another host.
     public static let certificateHostMismatch = Self(rawValue: "cert.host_mismatch")
-    /// The certificate, or one above it, is not for the usage.
+    /// The certificate, or one above it, does not allow the usage.
     public static let certificateUsageMismatch = Self(rawValue: "cert.wrong_usage")
-    /// The certificate, or one above it, breaks a rule: a signature that does not verify, an issuer that is none.
+    /// The certificate, or one above it, is invalid: for example, its signature does not verify or its issuer is not an
+    /// authority.
     public static let certificateInvalid = Self(rawValue: "cert.invalid")
-    /// The issuer did not give a certificate.
+    /// The issuer did not issue a certificate.
     public static let issuerFailed = Self(rawValue: "issuer.failed")
 
     /// A wait reached its deadline.
     public static let timedOut = Self(rawValue: "timeout")
-    /// Refused: a permission, a policy, or a protection that must be lifted on purpose.
+    /// Refused by a permission, a policy, or a protection that must be lifted explicitly.
     public static let refused = Self(rawValue: "refused")
     /// The user interrupted the operation.
     public static let cancelled = Self(rawValue: "cancelled")
-    /// A failure that no other code describes; `cause` has more.
+    /// A failure without a code of its own; see `cause`.
     public static let failed = Self(rawValue: "failed")
 }
 

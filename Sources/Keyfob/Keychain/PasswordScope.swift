@@ -2,7 +2,7 @@ public import Foundation
 public import KeyfobPrimitives
 import Logging
 
-/// The passwords of one service, to be used like a dictionary.
+/// The passwords of one service, with subscripts like a dictionary.
 ///
 /// ```swift
 /// let logins = keychain.passwords(service: "example.org")
@@ -11,8 +11,8 @@ import Logging
 /// logins["alice"] = nil
 /// ```
 ///
-/// A subscript cannot throw. A failure, other than that there is no such password, goes to `onFailure`; the
-/// methods `set`, `string`, `data` and `remove` do the same and throw. Blocking.
+/// A subscript cannot throw, so its failures go to `onFailure`; a missing password is not a failure. The methods `set`,
+/// `string`, `data` and `remove` throw instead. All calls block.
 public struct PasswordScope: Sendable {
     /// The keychain.
     public let keychain: Keychain
@@ -23,7 +23,7 @@ public struct PasswordScope: Sendable {
     init(keychain: Keychain, service: String, onFailure: (@Sendable (any Error) -> Void)?) {
         self.keychain = keychain
         self.service = service
-        // Not silent: a value that was not stored must leave a trace even where nobody thought of failures.
+        // Log by default: a value that was not stored must not be lost silently.
         self.onFailure = onFailure ?? { error in
             Logger(label: "keyfob").error("a keychain subscript failed", metadata: ["error": "\(error)"])
         }
@@ -31,7 +31,7 @@ public struct PasswordScope: Sendable {
 
     /// The password of an account as text; setting `nil` removes it.
     ///
-    /// `nil` also for a password that is not UTF-8; use `data(for:)` there.
+    /// Also `nil` for a password that is not UTF-8; use `data(for:)` for these.
     public subscript(account: String) -> String? {
         get { reporting { try string(for: account) } ?? nil }
         nonmutating set {
@@ -51,17 +51,23 @@ public struct PasswordScope: Sendable {
         }
     }
 
-    /// Stores text. - Throws: As `Keychain.add`; never `duplicateItem`: an older password is replaced in place.
+    /// Stores text, and replaces an older password in place.
+    ///
+    /// - Throws: `KeychainError`; `dataTooLarge`, `vaultBusy`, `vaultUnavailable`, and the errors of `unlock()`.
     public func set(_ value: String, for account: String) throws {
         try set(SecretBytes(utf8: value), for: account)
     }
 
-    /// Stores bytes. - Throws: As for text.
+    /// Stores bytes, and replaces an older password in place.
+    ///
+    /// - Throws: `KeychainError`; `dataTooLarge`, `vaultBusy`, `vaultUnavailable`, and the errors of `unlock()`.
     public func set(_ value: Data, for account: String) throws {
         try set(SecretBytes(value), for: account)
     }
 
-    /// Stores a secret. - Throws: As for text.
+    /// Stores a secret, and replaces an older password in place.
+    ///
+    /// - Throws: `KeychainError`; `dataTooLarge`, `vaultBusy`, `vaultUnavailable`, and the errors of `unlock()`.
     public func set(_ value: SecretBytes, for account: String) throws {
         do {
             _ = try keychain.addRow(GenericPassword(service: service, account: account).item, secret: value)
@@ -70,19 +76,28 @@ public struct PasswordScope: Sendable {
         }
     }
 
-    /// The password as text, or `nil` where there is none or it is not UTF-8. - Throws: As `Keychain.secret(of:)`.
+    /// The password as text, or `nil` if there is none or it is not UTF-8.
+    ///
+    /// - Throws: `KeychainError`; `vaultDamaged`, `wrappingKeyMissing`, and the errors of `unlock()`.
     public func string(for account: String) throws -> String? { try secret(for: account)?.copyString() }
 
-    /// The password as bytes, or `nil` where there is none. - Throws: As `Keychain.secret(of:)`.
+    /// The password as bytes, or `nil` if there is none.
+    ///
+    /// - Throws: `KeychainError`; `vaultDamaged`, `wrappingKeyMissing`, and the errors of `unlock()`.
     public func data(for account: String) throws -> Data? { try secret(for: account)?.copyData() }
 
-    /// The password, or `nil` where there is none. - Throws: As `Keychain.secret(of:)`.
+    /// The password, or `nil` if there is none.
+    ///
+    /// - Throws: `KeychainError`; `vaultDamaged`, `wrappingKeyMissing`, and the errors of `unlock()`.
     public func secret(for account: String) throws -> SecretBytes? {
         guard let item = try keychain.findItems(criteria(account)).first else { return nil }
         return try keychain.secret(of: item)
     }
 
-    /// Removes a password; true if there was one. - Throws: As `Keychain.delete`, but not `itemNotFound`.
+    /// Removes a password.
+    ///
+    /// - Returns: Whether there was one.
+    /// - Throws: `KeychainError`; `vaultBusy`, `vaultUnavailable`, and the errors of `unlock()`.
     @discardableResult
     public func remove(_ account: String) throws -> Bool {
         do { return try keychain.delete(criteria(account)) > 0 } catch let error as KeychainError
@@ -90,7 +105,9 @@ public struct PasswordScope: Sendable {
         { return false }
     }
 
-    /// The accounts that have a password. - Throws: As `Keychain.find`.
+    /// The accounts that have a password.
+    ///
+    /// - Throws: `KeychainError`; `vaultDamaged`, and the errors of `unlock()`.
     public func accounts() throws -> [String] {
         try keychain.findItems(Criteria(.genericPassword, [.service: .string(service)])).compactMap {
             $0.attributes[.account]?.text
@@ -111,9 +128,9 @@ public struct PasswordScope: Sendable {
 }
 
 extension Keychain {
-    /// The passwords of one service, to be used like a dictionary.
+    /// The passwords of one service, with subscripts like a dictionary.
     ///
-    /// - Parameter onFailure: Is told what a subscript cannot throw; without it, the failure is logged.
+    /// - Parameter onFailure: Called with the errors of the subscripts; without it, they are logged.
     public func passwords(service: String, onFailure: (@Sendable (any Error) -> Void)? = nil) -> PasswordScope {
         PasswordScope(keychain: self, service: service, onFailure: onFailure)
     }

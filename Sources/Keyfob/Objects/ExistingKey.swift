@@ -1,11 +1,11 @@
-/// What a private key that the token has already must be, so that one more item may be made of it.
+/// The requirement for a private key that is already on the token, before another item is made of it.
 package enum ExistingKey: Sendable {
-    /// It may be any.
+    /// Any key is accepted.
     case any
-    /// It must be one that may leave the token.
+    /// The key must be extractable.
     case mayLeave
-    /// It must be one that may not.
+    /// The key must not be extractable.
     case mustStay
-    /// There must be none, whatever its other attributes are.
+    /// The key must not be on the token, whatever its other attributes are.
     case refused
 }

@@ -1,24 +1,24 @@
 import Foundation
 import PKCS11
 
-/// A removal of items that have objects on the token.
+/// The removal of items that have objects on the token.
 ///
-/// Which objects go is decided under the lock: the objects of which no item is left.
+/// The objects to destroy are determined under the lock: those of which no item is left.
 struct ItemRemoval {
     private let items: [Item]
     private let criteria: Criteria
     private let keychain: Keychain
     private let keys: VaultKeys
-    /// The identities of the items' rows.
+    /// The identities of the rows of the items.
     private let identities: Set<Data>
-    /// The objects behind the items.
+    /// The objects of the items.
     private var targets: [TokenObject] = []
-    /// The objects that are destroyed.
+    /// The objects to destroy.
     private var removedObjects: [TokenObject] = []
-    /// The rows that are deleted.
+    /// The rows to delete.
     private var removedRows: [SealedRow] = []
 
-    /// - Parameter items: What `criteria` found; each has an object.
+    /// - Parameter items: The items that `criteria` found; each has an object.
     init(of items: [Item], _ criteria: Criteria, from keychain: Keychain, _ keys: VaultKeys) {
         self.items = items
         self.criteria = criteria
@@ -27,11 +27,11 @@ struct ItemRemoval {
         identities = Set(items.flatMap { [$0.reference?.identity, $0.keyReference?.identity].compactMap { $0 } })
     }
 
-    /// Decides which objects are destroyed; none where only rows are deleted.
+    /// Determines the objects to destroy; empty if only rows are deleted.
     ///
-    /// - Throws: `KeychainError`; `itemNotFound` for objects that are gone, or have another name by now.
+    /// - Throws: `KeychainError`; `itemNotFound` if the objects are gone or an item was renamed.
     mutating func prepare(_ objects: [TokenObject]) throws -> [UnfinishedObject] {
-        // An object that another program has removed or replaced since it was found is not there to be removed.
+        // Skip an object that another program removed or replaced after it was found.
         targets = try targets(among: objects).filter { one in objects.contains { $0.isSame(as: one) } }
         guard try !targets.isEmpty && !isRenamed() else {
             throw KeychainError(.itemNotFound, "the object was removed or replaced by another program meanwhile.")
@@ -39,7 +39,7 @@ struct ItemRemoval {
         for object in targets {
             let rows = try keychain.rows(object, keys)
             let leaving = rows.filter { identities.contains($0.identity) }
-            // Two copies of an object have the same rows.
+            // Two copies of an object share their rows.
             removedRows += leaving.filter { row in !removedRows.contains { $0.identity == row.identity } }
             if leaving.count == rows.count { removedObjects.append(object) }
         }
@@ -51,7 +51,7 @@ struct ItemRemoval {
         return removedObjects.map { UnfinishedObject(removing: $0, rows: rows, name: nil) }
     }
 
-    /// Whether an item that was found by its name has another name by now.
+    /// Whether an item that was found by its name has been renamed since.
     private func isRenamed() throws -> Bool {
         guard criteria.attributes[.label] != nil else { return false }
         return try items.contains { item in
@@ -76,7 +76,7 @@ struct ItemRemoval {
         return TokenWriter.Outcome(removed: removedObjects)
     }
 
-    /// Removes the rows, or makes tombstones of them where Keychain Services ask for it.
+    /// Deletes the rows, or turns them into tombstones if Keychain Services requires them.
     func commit(to writer: any StoreWriter) throws {
         for row in removedRows {
             // Each half of an identity has a row of its own.
@@ -88,9 +88,9 @@ struct ItemRemoval {
         }
     }
 
-    /// The objects as they are on the token, each as often as it is there.
+    /// All copies of the objects on the token.
     ///
-    /// An object that another program has given another label meanwhile counts as the same object.
+    /// An object that another program relabelled counts as the same object.
     private func copies(of targets: [TokenObject], among objects: [TokenObject]) -> [TokenObject] {
         let isKept = Set(targets.filter { one in objects.contains { $0.isCopy(of: one) } })
         return objects.compactMap { object in
@@ -102,7 +102,7 @@ struct ItemRemoval {
         }
     }
 
-    /// The objects that go, without public keys whose private half stays.
+    /// The objects to destroy, without public keys whose private half stays.
     private func withoutNeededHalves(_ objects: [TokenObject]) throws -> [TokenObject] {
         let staying = objects.filter { $0.objectClass == .privateKey && !removedObjects.contains($0) }
         return try removedObjects.filter { half in
@@ -112,7 +112,7 @@ struct ItemRemoval {
         }
     }
 
-    /// What a row and its object tell together; `nil` for a damaged row.
+    /// The item that a row and its object describe together; `nil` for a damaged row.
     private func recordedItem(_ row: SealedRow) throws -> Item? {
         guard let (itemClass, recorded) = try? keys.openAttributes(row),
             let object = targets.first(where: { $0.fingerprint == recorded[.objectFingerprint]?.bytes })
@@ -122,9 +122,11 @@ struct ItemRemoval {
         return Item(itemClass, attributes)
     }
 
-    /// The objects behind the items: of an identity the certificate, and the key unless another certificate needs it.
+    /// The objects of the items.
+    ///
+    /// For an identity, these are the certificate, and the key unless another certificate needs it.
     private func targets(among objects: [TokenObject]) throws -> [TokenObject] {
-        // Certificates of identities that stay, because they are items of other rows too.
+        // Certificates of identities that stay because other rows describe them too.
         let remaining = try items.compactMap(\.certificateObject).filter { certificate in
             try keychain.rows(certificate, keys).contains { !identities.contains($0.identity) }
         }

@@ -8,9 +8,9 @@ extension KeyFile {
     /// Blocks while the passphrase is derived.
     ///
     /// - Parameters:
-    ///   - fileName: For messages.
-    ///   - allowsUnreadableKeys: Whether a file may hold nothing but keys of kinds that are not read, which are passed
-    ///     over; otherwise it is an error.
+    ///   - fileName: The name of the file in messages.
+    ///   - allowsUnreadableKeys: Whether the file may contain only keys of unsupported types, which are skipped;
+    ///     otherwise such a file is an error.
     /// - Throws: `KeychainError`; `pkcs12Damaged`, `filePassphraseIncorrect`, `pkcs12Tampered`, `legacyEncryption`,
     ///   `unsupportedFormat`, `dataTooLarge`.
     public static func pkcs12(
@@ -23,10 +23,10 @@ extension KeyFile {
         } catch { throw KeychainError.pkcs12(error, fileName: fileName) }
     }
 
-    /// Reads the certificates of a file in PEM (one or many) or DER (one).
+    /// Reads the certificates of a file, in PEM (one or many) or DER (one).
     ///
-    /// - Parameter fileName: For messages.
-    /// - Throws: `KeychainError`; `fileDamaged`, `unsupportedFormat` where there is none.
+    /// - Parameter fileName: The name of the file in messages.
+    /// - Throws: `KeychainError`; `fileDamaged`, `unsupportedFormat` if the file has no certificate.
     public static func certificates(_ data: Data, fileName: String) throws -> [Certificate] {
         do { return try Certificate.load(data) } catch let error as KeyFileError {
             throw KeychainError.keyFile(error, fileName: fileName)

@@ -4,15 +4,15 @@ package import OpenSSL
 import PKCS11
 
 extension Keychain {
-    /// The names under which identities are imported that somebody else named, whoever made their file.
+    /// The names for imported identities whose names come from the author of the file.
     ///
-    /// Such a name renames nothing that is here, and is none where it would be taken for a URI.
+    /// Such a name does not rename an existing certificate, and is ignored if it looks like a PKCS#11 URI.
     ///
     /// - Throws: `KeychainError`; the errors of `unlock()`.
     package func names(
         ofImported identities: [(friendlyName: String?, certificate: Certificate)]
     ) throws -> [String?] {
-        // Without a name there is nothing to log in for.
+        // Log in only if there is a name to compare.
         let known = try identities.contains { $0.friendlyName != nil } ? find(.certificates) : []
         return identities.map { name, certificate in
             guard let name, !PKCS11URI.hasScheme(name) else { return nil }

@@ -3,46 +3,47 @@ public import KeyfobPrimitives
 public import OpenSSL
 import PKCS11
 
-/// One thing that was looked at when an identity was checked.
+/// One result of an identity check.
 public struct IdentityFinding: Sendable, Hashable {
-    /// How it stands.
+    /// The state of a finding.
     public enum State: String, Sendable, Hashable {
         /// As it should be.
         case good = "ok"
-        /// Works, and needs attention.
+        /// Works, but needs attention.
         case warning = "warn"
         /// Does not work.
         case bad = "FAIL"
     }
 
-    /// How it stands.
+    /// The state.
     public let state: State
     /// A stable name: `key`, `match`, `chain`, `trust`, `signature`, `tls13`, `validity`.
     public let name: String
-    /// In words.
+    /// A description for people.
     public let text: String
-    /// What to do, where there is something to do.
+    /// What to do, if anything.
     public var hint: String?
-    /// For programs: `origin` of trust, `system` or `keychain`; `reason`, the code of what is against it.
+    /// For programs: `origin` of trust, `system` or `keychain`; `reason`, the error code of the failure.
     public var details: [String: String] = [:]
 }
 
 extension Keychain {
     /// The chain of a certificate as far as the keychain's certificates reach, leaf first.
     ///
-    /// - Throws: `KeychainError` where the token or the vault cannot be read.
+    /// - Throws: `KeychainError` if the token or the vault cannot be read.
     @available(*, noasync, message: "use the asynchronous form")
     public func chain(of certificate: Certificate) throws -> CertificateChain {
         try chain(of: certificate, with: [])
     }
 
-    /// Tries an identity out: key on the token, certificate, chain, trust, dates, and a real signature.
+    /// Checks an identity: key on the token, certificate, chain, trust, dates, and a test signature.
     ///
-    /// Trust is that of the system and the keychain, for what the certificate is for; an identity that neither trusts
-    /// works with those who do, so that it is a warning. A chain that nobody can accept is more.
+    /// Trust is that of the system and the keychain, for the usage of the certificate. An identity that neither trusts
+    /// is a warning, because it still works with peers that trust its root. A chain that no peer can accept is a
+    /// failure.
     ///
-    /// - Throws: `KeychainError` where the keychain cannot be unlocked; what is wrong with the identity is a
-    ///   finding, not an error.
+    /// - Throws: `KeychainError` if the keychain cannot be unlocked. A defect of the identity is a finding, not an
+    ///   error.
     @available(*, noasync, message: "use the asynchronous form")
     public func checkIdentity(_ identity: Identity, on date: Date = Date()) throws -> [IdentityFinding] {
         var findings: [IdentityFinding] = []
@@ -97,7 +98,7 @@ extension Keychain {
         let usage = [.server, .client, .email].first { (usage: CertificateUsage) in
             usage.extendedKeyUsage.map { extended.contains($0) } ?? false
         }
-        // Dates of the leaf are a finding of their own.
+        // The dates of the leaf are a separate finding.
         let moment = min(max(date, certificate.notBefore), certificate.notAfter)
         let result: CertificateVerification
         do { result = try verify(certificate, on: moment, usage: usage ?? .any) } catch let error as KeychainError
@@ -122,7 +123,7 @@ extension Keychain {
         }
         let isUnknown = error.code == .certificateUntrusted || error.code == .chainIncomplete
         let last = chain.certificates.last ?? certificate
-        // Of a certificate that is not here nobody can tell whether it is the root, which clients have.
+        // The missing issuer may be the root, which clients have.
         let isOpen = isUnknown && !last.isSelfSigned
         let end = IdentityFinding(
             state: .warning, name: "chain",
@@ -152,7 +153,8 @@ extension Keychain {
         ]
     }
 
-    /// What commands call a root that the keychain has; `nil` where it has not, and for what is no root.
+    /// The name of a root in commands; `nil` if the keychain does not have it, and for a certificate that is not a
+    /// root.
     package func word(forRoot root: Certificate) throws -> String? {
         guard root.isSelfSigned else { return nil }
         return try publicCertificates().first { $0.der == root.der }.map { try word(for: root, called: $0.label) }
@@ -176,7 +178,7 @@ extension Keychain {
             }
             let milliseconds = max(1, Int(elapsed / .milliseconds(1)))
             add(.good, "signature", "signed a test challenge in \(milliseconds) ms", nil)
-            // TLS 1.3 has RSA with PSS only (RFC 8446 4.2.3).
+            // TLS 1.3 allows RSA only with PSS (RFC 8446 4.2.3).
             if scheme == .rsaPKCS1(.sha256), try key.proven([.rsaPSS(.sha256)]).isEmpty {
                 add(
                     .warning, "tls13",
@@ -189,13 +191,12 @@ extension Keychain {
         }
     }
 
-    /// An identity as a PKCS#12 file; only where its key was made extractable.
+    /// An identity as a PKCS#12 file; only if its key is extractable.
     ///
-    /// The token wraps the key under a session key that is made for this call; the key is never in the clear on
-    /// the way.
+    /// The token wraps the key with a session key made for this call, so the key never leaves the token in the clear.
     ///
-    /// - Throws: `KeychainError`; `keyNotExtractable`, `mechanismUnsupported`, `invalidArgument` for a passphrase with
-    ///   a NUL in it, and the errors of `unlock()`.
+    /// - Throws: `KeychainError`; `keyNotExtractable`, `mechanismUnsupported`, `invalidArgument` for a passphrase that
+    ///   contains NUL, and the errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
     public func exportIdentity(_ identity: Identity, passphrase: SecretBytes) throws -> Data {
         let label = Self.title(.identity, identity.attributes)
@@ -210,7 +211,7 @@ extension Keychain {
         let certificate = try identity.certificate()
         let key: PrivateKey
         do { key = try exportKey(object) } catch let error as KeychainError where error.code == .keyNotExtractable {
-            // The token's answer names neither.
+            // The token's error names neither the key nor the token.
             throw KeychainError(
                 .keyNotExtractable,
                 "key \"\(label)\" (\(certificate.publicKey.algorithm)) cannot leave token \"\(token.label)\", although "

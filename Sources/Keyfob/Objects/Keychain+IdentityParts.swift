@@ -2,25 +2,27 @@ import Foundation
 package import OpenSSL
 import PKCS11
 
-/// The private key of an identity that is added.
+/// The private key of an identity to add.
 package enum IdentityKey: Sendable {
-    /// A key in memory, and whether it may leave the token.
+    /// A key in memory, and whether it may be extracted from the token.
     case memory(PrivateKey, isExtractable: Bool)
-    /// A key that the token has already.
+    /// A key that is already on the token.
     case token(PublicKey)
 }
 
 extension Keychain {
-    /// Adds the certificate and the key of an identity in one step, each with attributes of its own: a process that is
-    /// killed at any instant leaves what is new of them, whole, or nothing of it.
+    /// Adds the certificate and the key of an identity in one step, each with its own attributes.
     ///
-    /// One of the two may be an item already, and stays as it is.
+    /// A process killed at any instant leaves either all new objects or none.
     ///
-    /// - Parameter existing: What the key must be where the token has it already.
-    /// - Returns: The items that are new; `nil` for a half that was there.
-    /// - Throws: `KeychainError`; `duplicateItem` where both are there, or another certificate has the issuer and the
-    ///   serial number of this one; `itemNotFound` where the token has no such key, and as `addSharing(_:)` and
-    ///   `addKey(_:_:isExtractable:existing:)`. Nothing is stored then.
+    /// One of the two may be an item already, and stays unchanged.
+    ///
+    /// - Parameter existing: The requirement for a key that is already on the token.
+    /// - Returns: The new items; `nil` for a half that was an item already.
+    /// - Throws: `KeychainError`; `duplicateItem` if both are items already, or another certificate has the same issuer
+    ///   and serial number; `itemNotFound` if the key should be on the token and is not; `keyNotExtractable` or
+    ///   `duplicateItem` if the key does not meet the requirement; and the errors of adding a certificate or key.
+    ///   Nothing is stored then.
     @available(*, noasync, message: "call it from a thread of your own")
     package func addIdentity(
         _ certificate: CertificateItem, key: IdentityKey, _ keyAttributes: ItemAttributes,
@@ -74,11 +76,11 @@ extension Keychain {
         }
     }
 
-    /// The row of one half of an identity that is added or imported; `nil` where that is an item already: `existing` is
-    /// then the object that it has, and `made` is nil.
+    /// Records one half of an identity that is added or imported.
     ///
-    /// - Throws: `KeychainError`; `duplicateItem` where another item has the primary key: another certificate with this
-    ///   issuer and serial number.
+    /// - Returns: The item; `nil` if the half is an item already. Then `existing` is its object and `made` is `nil`.
+    /// - Throws: `KeychainError`; `duplicateItem` if another item has the primary key, that is, another certificate
+    ///   with this issuer and serial number.
     func recordHalf(
         _ item: Item, made: TokenObject?, existing: TokenObject?, _ writer: any StoreWriter, _ keys: VaultKeys
     ) throws -> Item? {

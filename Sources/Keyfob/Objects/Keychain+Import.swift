@@ -3,38 +3,38 @@ public import KeyfobPrimitives
 public import OpenSSL
 import PKCS11
 
-/// What importing an identity did.
+/// The result of importing an identity.
 public struct IdentityImport: Sendable {
     /// The identity as it is on the token now.
     public let identity: Identity
-    /// Whether key and certificate were there before, so that nothing was changed.
+    /// Whether key and certificate were there before and nothing was changed.
     public let isUnchanged: Bool
-    /// Certificates of the chain that were stored with it.
+    /// Certificates of the chain that were stored.
     public let addedCertificates: [CertificateItem]
-    /// How many certificates of the chain the keychain had already.
+    /// The number of certificates of the chain that the keychain had already.
     public let knownCertificates: Int
-    /// The labels under which the identities that bore the name before are kept.
+    /// The labels under which the identities that had the name before are kept.
     public let kept: [String]
-    /// The chain as far as the certificates given with it reach, leaf first. A root that was given is not stored.
+    /// The chain as far as the given certificates reach, leaf first. A given root is not stored.
     public let chain: CertificateChain
 }
 
-/// Bringing keys and identities onto the token.
+/// Importing keys and identities to the token.
 extension Keychain {
     /// Imports an identity: private key, certificate and the certificates above it, all or nothing.
     ///
-    /// What is there already is left as it is: importing twice changes nothing the second time. A process
-    /// that is killed at any instant leaves a whole identity or none.
+    /// Existing objects are left unchanged, so a second import changes nothing. A process killed at any instant leaves
+    /// a whole identity or none.
     ///
     /// - Parameters:
     ///   - chain: Certificates above the leaf, in any order; a self-signed root among them is not stored.
-    ///   - label: The name of key and certificate; without one, the certificate's own.
-    ///   - isReplacing: Whether another identity of the same label makes room, in the same step. It stays as an older
-    ///     version, for handshakes that began with its key need it: `NAME@` and the day on which it expires, until
-    ///     `retire(_:)`.
-    /// - Throws: `KeychainError`; `identityMismatch` where the certificate is not the key's, `duplicateItem` where
-    ///   another identity has the label, `tokenDisobeyed`, `tokenFull`, `mechanismUnsupported`,
-    ///   `unsupportedFormat` for kinds of keys that tokens do not hold, and the errors of `unlock()`.
+    ///   - label: The name of key and certificate; `nil` for the certificate's own name.
+    ///   - isReplacing: Whether the new identity replaces another one of the same label, in the same step. The replaced
+    ///     identity stays as an older version, because handshakes in progress need its key. It is named `NAME@` and the
+    ///     day on which it expires, until `retire(_:)`.
+    /// - Throws: `KeychainError`; `identityMismatch` if the certificate is not for the key, `duplicateItem` if another
+    ///   identity has the label, `tokenDisobeyed`, `tokenFull`, `mechanismUnsupported`, `unsupportedFormat` for key
+    ///   types that tokens do not hold, and the errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
     public func importIdentity(
         key: PrivateKey, certificate: Certificate, chain: [Certificate] = [], label: String? = nil,
@@ -51,7 +51,7 @@ extension Keychain {
                 isExtractable: isExtractable)
         }
         let ordered = CertificateChain.order(leaf: certificate, candidates: chain)
-        // A root is trusted because somebody chose to, never because it came along in a file.
+        // A root is trusted only by a decision of the user, never because it is in an imported file.
         let above = ordered.certificates.dropFirst().filter { !$0.isSelfSigned }
         let authorities = above.map { authority in
             let name = authority.ownName.map { AttributeValue.string($0) }
@@ -63,12 +63,12 @@ extension Keychain {
         let added = try token.retryingMomentaryFailures {
             try writer(keys).perform(.create) { objects in
                 present = objects
-                // A caller that gives no name may get a second identity of the name.
+                // Without an explicit name, a second identity may get the same name.
                 replaced = try label == nil
                     ? ReplacedVersions(leafLabel: .string(name))
                     : self.replacedVersions(
                         of: name, certificate, isReplacing: isReplacing, among: objects, keys)
-                // The key that was there first keeps the name (``IdentityVersion``).
+                // The first key of a name keeps that name (``IdentityVersion``).
                 let keyLabel = try replaced.versions.isEmpty ? name : IdentityVersion.label(name, Date()) {
                     try isNameTaken($0, among: objects, keys)
                 }
@@ -87,11 +87,12 @@ extension Keychain {
                 if let known = replaced.leaf { try give(transfer, to: known, name, writer, keys) }
                 let known = present.filter { object in authorities.contains { $0.object.isSame(as: object) } }
                 try share(known, transfer, writer, keys)
-                // The public half needs no row: it is found through the private one.
+                // The public half needs no row: it is found through the private key.
                 var recorded = try record(
                     outcome.added.filter { $0.objectClass != .publicKey }, leaf: certificate, called: name, transfer,
                     writer, keys)
-                // A key that is an item of another access group would go with that item, and this identity with it.
+                // If the key were an item of another access group only, removing that item would remove this identity's
+                // key.
                 let ownKey = present.first {
                     $0.objectClass == .privateKey && $0.keyIdentifier == key.publicKey.identifier
                 }
@@ -118,15 +119,15 @@ extension Keychain {
             chain: ordered)
     }
 
-    /// The versions that make room for the certificate of an identity that is imported under a name.
+    /// The versions to replace when an identity is imported under a name.
     ///
-    /// - Throws: `KeychainError`; `duplicateItem` where another identity has the name and `isReplacing` is false.
+    /// - Throws: `KeychainError`; `duplicateItem` if another identity has the name and `isReplacing` is false.
     func replacedVersions(
         of name: String, _ certificate: Certificate, isReplacing: Bool, among objects: [TokenObject], _ keys: VaultKeys
     ) throws -> ReplacedVersions {
         let inUse = try versionsInUse(of: name, besides: certificate, among: objects, keys)
         guard inUse.isEmpty || isReplacing else { throw duplicate(.identity, [.label: .string(name)]) }
-        // Without a replacement an identity that is there keeps its name.
+        // Without a replacement, an existing identity keeps its name.
         guard isReplacing else { return ReplacedVersions(leafLabel: .string(name)) }
         let predecessors = try predecessors(of: certificate, named: name, inUse, among: objects, keys)
         return try replacing(predecessors, under: name, by: certificate, among: objects, keys)
@@ -145,14 +146,14 @@ extension Keychain {
     /// Imports every identity of a PKCS#12 file (RFC 7292).
     ///
     /// - Parameters:
-    ///   - fileName: For messages.
-    ///   - label: The name, with a number behind it where there are several; without one, that in the file, which
-    ///     renames nothing that is here already.
+    ///   - fileName: The name of the file in messages.
+    ///   - label: The name, with a number appended if there are several identities; `nil` for the names in the file,
+    ///     which do not rename existing identities.
     ///   - allowsLegacy: Whether RC2 and 3DES are read.
-    /// - Throws: `KeychainError`; `pkcs12Damaged`, `filePassphraseIncorrect`, `pkcs12Tampered`,
-    ///   `legacyEncryption`, `unsupportedFormat`, `itemNotFound` for a file without an identity, and as
-    ///   `importIdentity(key:certificate:chain:label:isExtractable:)`. The token is not touched before the whole
-    ///   file has been read.
+    /// - Throws: `KeychainError`; `pkcs12Damaged`, `filePassphraseIncorrect`, `pkcs12Tampered`, `legacyEncryption`,
+    ///   `unsupportedFormat`, `itemNotFound` for a file without an identity, and the errors of
+    ///   `importIdentity(key:certificate:chain:label:isExtractable:isReplacing:)`. The token is not changed before the
+    ///   whole file has been read.
     @available(*, noasync, message: "use the asynchronous form")
     public func importPKCS12(
         _ data: Data, fileName: String, passphrase: SecretBytes?, label: String? = nil, isExtractable: Bool = false,
@@ -179,10 +180,12 @@ extension Keychain {
         }
     }
 
-    /// Refuses names that identities cannot have, before the first of several is imported: each is imported for
-    /// itself, and the error of a later one would leave the earlier ones behind. And in a dry run.
+    /// Refuses names that the identities cannot have, before the first one is imported.
     ///
-    /// - Throws: `KeychainError`; `duplicateItem` where two are to have one name, or another identity has it.
+    /// Each identity is imported separately, so an error of a later one would leave the earlier ones behind. A dry run
+    /// calls this too.
+    ///
+    /// - Throws: `KeychainError`; `duplicateItem` if two are to have the same name, or another identity has it.
     package func requireNames(
         _ identities: [(name: String?, certificate: Certificate)], isReplacing: Bool
     ) throws {
@@ -207,7 +210,8 @@ extension Keychain {
 
     /// Imports a private key without a certificate.
     ///
-    /// - Throws: `KeychainError`; `duplicateItem` where the token has the key, and as for identities.
+    /// - Throws: `KeychainError`; `duplicateItem` if the token has the key, `tokenDisobeyed`, `tokenFull`,
+    ///   `unsupportedFormat` for key types that tokens do not hold, and the errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
     public func importKey(_ key: PrivateKey, label: String, isExtractable: Bool = false) throws -> KeyItem {
         try addKey(key, [.label: .string(label)], isExtractable: isExtractable, existing: .refused)

@@ -2,33 +2,33 @@ import Foundation
 package import OpenSSL
 import PKCS11
 
-/// What importing an identity would do.
+/// The predicted result of importing an identity.
 package struct IdentityImportPlan: Sendable {
-    /// What the identity would be called.
+    /// The name that the identity would get.
     package let name: String
-    /// Whether key and certificate are there already, so that nothing would change.
+    /// Whether key and certificate are there already and nothing would change.
     package let isUnchanged: Bool
-    /// Whether its key could leave the token; of one that is there, whether it can.
+    /// Whether its key would be extractable; for an existing key, whether it is.
     package let isExtractable: Bool
-    /// Certificates of the chain that would be stored with it.
+    /// Certificates of the chain that would be stored.
     package let addedCertificates: [Certificate]
-    /// How many certificates of the chain the keychain would have by then.
+    /// The number of certificates of the chain that the keychain would have already.
     package let knownCertificates: Int
-    /// The labels under which the identities that bear the name would be kept.
+    /// The labels under which the identities that have the name would be kept.
     package let kept: [String]
-    /// The chain as far as the certificates given with it reach, leaf first.
+    /// The chain as far as the given certificates reach, leaf first.
     package let chain: CertificateChain
-    /// Whether the chain of the keychain's certificates would be complete.
+    /// Whether the chain would be complete with the keychain's certificates.
     package let isComplete: Bool
 }
 
 extension Keychain {
-    /// What `importIdentity` would do; nothing is changed.
+    /// Predicts the result of `importIdentity`, without changing anything.
     ///
-    /// What only the token knows is not found out: whether it takes the key, and has room for it.
+    /// Whether the token accepts the key and has room for it is not checked.
     ///
-    /// - Parameter earlier: Certificates that another import would store before this one.
-    /// - Throws: As it does, as far as that is known without writing.
+    /// - Parameter earlier: Certificates that an earlier import would store.
+    /// - Throws: `KeychainError`; the errors of `importIdentity` that can be detected without writing.
     @available(*, noasync, message: "call it from a thread of your own")
     package func planImport(
         key: PrivateKey, certificate: Certificate, chain: [Certificate], label: String?, isExtractable: Bool,
@@ -52,7 +52,7 @@ extension Keychain {
         let missing = above.filter { !isKnown($0) }
         let isPairThere = isThere(pair.privateKey) && isThere(pair.publicKey)
         let known = objects.first { $0.objectClass == .privateKey && $0.keyIdentifier == key.publicKey.identifier }
-        // Without a name one that is there keeps its own.
+        // Without a label, an existing certificate keeps its name.
         let own = try label == nil ? storedItems(of: certificate).first?.attributes[.label]?.text : nil
         return IdentityImportPlan(
             name: own ?? name,

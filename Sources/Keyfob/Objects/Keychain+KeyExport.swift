@@ -3,9 +3,9 @@ package import OpenSSL
 import PKCS11
 
 extension Keychain {
-    /// A private key as it is, off the token; only where it was made extractable.
+    /// Exports a private key from the token; only if it is extractable.
     ///
-    /// - Throws: `KeychainError`; `keyNotExtractable`, `invalidArgument` for an item that is no private key on the
+    /// - Throws: `KeychainError`; `keyNotExtractable`, `invalidArgument` for an item that is not a private key on the
     ///   token, `mechanismUnsupported`, and the errors of `unlock()`.
     @available(*, noasync, message: "call it from a thread of your own")
     package func exportKey(_ item: Item) throws -> PrivateKey {
@@ -15,7 +15,7 @@ extension Keychain {
         return try exportKey(object)
     }
 
-    /// A private key, off the token; only where it was made extractable.
+    /// Exports a private key from the token; only if it is extractable.
     func exportKey(_ object: TokenObject) throws -> PrivateKey {
         guard object.flags.contains(.extractable) else {
             throw KeychainError(
@@ -30,7 +30,7 @@ extension Keychain {
                 .extractable(false), .encrypt(false), .decrypt(false), .wrap(true), .unwrap(false),
                 .secret(.value, wrappingKey),
             ])
-            // It ends with the session at the latest.
+            // The session object is destroyed with the session at the latest.
             defer { try? session.destroy(carrier) }
             let wrapped = try session.wrap(
                 token.verifiedHandle(of: object, in: session), with: carrier, using: Mechanism(wrapping))
@@ -47,22 +47,25 @@ extension Keychain {
         return try PrivateKey.load(der: pkcs8.prefix(Self.lengthOfDER(pkcs8)))
     }
 
-    /// What seals a private key by RFC 5649. PKCS#11 3.0 has a number for that; before, tokens took `CKM_AES_KEY_WRAP_PAD`
-    /// for it, which is another way (PKCS#7's) with those that have both.
+    /// The mechanism that wraps a private key by RFC 5649.
+    ///
+    /// PKCS#11 3.0 defines one. Before, tokens used `CKM_AES_KEY_WRAP_PAD` for it. Tokens that have both use that one
+    /// for PKCS#7 padding instead.
     private static func paddedKeyWrap(in session: borrowing Session) throws(PKCS11Error) -> MechanismType {
         do throws(PKCS11Error) {
-            // The session's slot: to look for the token's, the module may be initialised again under the session.
+            // Ask the session's slot: looking up the token's slot may reinitialize the module under the session.
             let info = try session.slot.mechanismInfo(.aesKeyWrapKWP)
             return info.flags.contains(.wrap) ? .aesKeyWrapKWP : .aesKeyWrapPad
         } catch {
-            // A token that tells nothing of it does not have it.
+            // A token that has no information about the mechanism does not support it.
             guard error.recovery == .final else { throw error }
             return .aesKeyWrapPad
         }
     }
 
-    /// How many bytes the first DER element of `bytes` takes: SoftHSM fills what it wraps with zeroes up to a
-    /// multiple of 8 and counts them as part of the key.
+    /// The length of the first DER element of `bytes`.
+    ///
+    /// SoftHSM pads a wrapped key with zeros to a multiple of 8 and counts them as part of the key.
     private static func lengthOfDER(_ bytes: SecretBytes) -> Int {
         let start = unsafe bytes.withUnsafeBytes { unsafe Array($0.prefix(8)) }
         return DERHeader(start).map { min($0.total, bytes.count) } ?? bytes.count

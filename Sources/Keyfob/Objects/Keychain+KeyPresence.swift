@@ -3,16 +3,16 @@ import KeyfobPrimitives
 package import OpenSSL
 
 extension Keychain {
-    /// Whether the token has a key, or a half of it; `nil` where nobody can tell without asking for a PIN.
+    /// Whether the token has a key, or one half of it; `nil` if the answer would need a PIN.
     package func hasKey(_ publicKey: PublicKey) -> Bool? {
-        // It is about hints: what cannot be read is no second failure.
+        // This only improves hints, so a read error is ignored.
         guard (try? keysIfUnlocked()) != nil, let keys = try? find(.keys) else { return nil }
         return keys.contains { $0.publicKeyHash == publicKey.identifier }
     }
 
-    /// How to find the key of a certificate that is not another one's, with the end of the sentence before it.
+    /// The end of a message: how to find the key of a certificate that was given for another key.
     ///
-    /// - Parameter isThere: Whether the token has it, where somebody knows.
+    /// - Parameter isThere: Whether the token has the key; `nil` if unknown.
     package static func advice(toFind publicKey: PublicKey, isThere: Bool?) -> String {
         guard isThere != false else { return ". That key is not in the keychain either." }
         let fingerprint = Digest.sha256(publicKey.subjectPublicKeyInfo).hexadecimal.prefix(16)

@@ -2,19 +2,19 @@ import Foundation
 package import OpenSSL
 import PKCS11
 
-/// Keys that were in memory, stored with any attributes of the class.
+/// Adding keys from memory, with any attributes of the class.
 ///
-/// One key may be several items, which differ in tag, access group or another part of the primary key: the object on
-/// the token is made with the first and goes with the last.
+/// One key may be several items that differ in tag, access group or another part of the primary key. The token object
+/// is created with the first item and removed with the last.
 extension Keychain {
-    /// Stores a private key; its public half comes along, and is no item of its own.
+    /// Stores a private key. Its public half is stored too, but is not an item of its own.
     ///
     /// - Parameters:
-    ///   - attributes: What the class has; what only the token can say of a key is passed over.
-    ///   - existing: What the key must be where the token has it already.
-    /// - Throws: `KeychainError`; `duplicateItem`, also where the token has the key as one that may leave and it must
-    ///   not; `keyNotExtractable` where it is the other way round; `unsupportedFormat` for a kind that tokens do not
-    ///   hold, `tokenDisobeyed`, `tokenFull`, and the errors of `unlock()`.
+    ///   - attributes: Attributes of the class; those that only the token can determine are ignored.
+    ///   - existing: The requirement for a key that is already on the token.
+    /// - Throws: `KeychainError`; `duplicateItem`, also if the key must not be extractable and the token's key is;
+    ///   `keyNotExtractable` in the opposite case; `unsupportedFormat` for a key type that tokens do not hold,
+    ///   `tokenDisobeyed`, `tokenFull`, and the errors of `unlock()`.
     @available(*, noasync, message: "call it from a thread of your own")
     package func addKey(
         _ key: PrivateKey, _ attributes: ItemAttributes, isExtractable: Bool, existing requirement: ExistingKey = .any
@@ -24,19 +24,21 @@ extension Keychain {
         return try addKey(attributes, pair.privateKey, with: pair.publicKey, existing: requirement)
     }
 
-    /// Stores a public key, or makes an item of the public half of a private key that the token has.
+    /// Stores a public key, or makes an item of the public half of a private key on the token.
     ///
-    /// - Throws: As the form for private keys.
+    /// - Throws: `KeychainError`; `duplicateItem`, `unsupportedFormat` for a key type that tokens do not hold,
+    ///   `tokenDisobeyed`, `tokenFull`, and the errors of `unlock()`.
     @available(*, noasync, message: "call it from a thread of your own")
     package func addKey(_ key: PublicKey, _ attributes: ItemAttributes) throws -> KeyItem {
         let object = try NewObject(publicKey: key, label: [UInt8](attributes[.label]?.labelBytes ?? Data()))
         return try addKey(attributes, object, with: nil, existing: .any)
     }
 
-    /// Makes one more item of a private key that the token has.
+    /// Makes another item of a private key that is already on the token.
     ///
-    /// - Parameter existing: What the key must be.
-    /// - Throws: As the form for private keys; `itemNotFound` where the token has no such key.
+    /// - Parameter existing: The requirement for the key.
+    /// - Throws: `KeychainError`; `itemNotFound` if the key is not on the token, `duplicateItem` or `keyNotExtractable`
+    ///   if it does not meet the requirement, and the errors of `unlock()`.
     @available(*, noasync, message: "call it from a thread of your own")
     package func addKey(
         onToken publicKey: PublicKey, _ attributes: ItemAttributes, existing requirement: ExistingKey
@@ -93,10 +95,10 @@ extension Keychain {
         return KeyItem(item: recorded)
     }
 
-    /// Whether a key is what it must be, so that one more item may be made of it.
+    /// Checks the requirement for an existing key of which another item is made.
     ///
-    /// - Parameter attributes: Those of the item that is to be made of the key.
-    /// - Throws: `KeychainError`; `duplicateItem`, or `keyNotExtractable`, where it is not.
+    /// - Parameter attributes: The attributes of the new item.
+    /// - Throws: `KeychainError`; `duplicateItem` or `keyNotExtractable` if the key does not meet the requirement.
     func require(_ requirement: ExistingKey, of existing: TokenObject, _ attributes: ItemAttributes) throws {
         let mayLeave = existing.flags.contains(.extractable)
         switch requirement {
@@ -115,7 +117,7 @@ extension Keychain {
         }
     }
 
-    /// Refuses a second item with the primary key of an object that another tool made, which has no row.
+    /// Refuses a second item with the primary key of an object without a row, which another tool made.
     func refuseTwin(
         of object: TokenObject, _ attributes: ItemAttributes, _ writer: any StoreWriter, _ keys: VaultKeys
     ) throws {
@@ -135,7 +137,7 @@ extension Keychain {
         }
     }
 
-    /// The attributes as the class has them, without those that only the token can say.
+    /// The attributes coerced to the class, without those that only the token can determine.
     static func recordable(_ attributes: ItemAttributes) throws -> ItemAttributes {
         var attributes = try ClassSchema.of(.key).coerce(attributes)
         for name in [AttributeName.isSensitive, .wasAlwaysSensitive, .isExtractable, .wasNeverExtractable] {

@@ -4,21 +4,21 @@ import PKCS11
 
 /// Items whose object another program has removed from the token.
 extension Keychain {
-    /// A row of the vault that describes an object which is on the token no more.
+    /// A row of the vault for an object that is no longer on the token.
     struct MissingObject {
         let rowID: Int64
         let itemClass: ItemClass
-        /// As messages call it: by the label of its row, or of what has the same id; else by that id.
+        /// The name in messages: the label of its row or of another object with the same id; otherwise that id.
         var name: String
-        /// Whether the token has objects that could not be read, and of which the next look may show this one.
+        /// Whether the token has objects that could not be read, so that a later read may show this one.
         var mayBeUnread = false
 
-        /// What a check of the keychain says of it.
+        /// The finding of a keychain check.
         ///
-        /// - Parameter files: The directory of the token's files, where the token is one of ours.
+        /// - Parameter files: The directory of the token's files, if Keyfob made the token.
         fileprivate func finding(on token: String, files: String?) -> VaultFinding {
             let kind = itemClass == .certificate ? "certificate" : "key"
-            // Of a key that was made on the token there is nothing else to bring it back.
+            // A key that was generated on the token cannot be restored in any other way.
             let restoring = files.map { "restore the token's files from a backup (\($0)), " } ?? ""
             let advice = mayBeUnread
                 ? "look again, for not all that is there could be read"
@@ -28,7 +28,9 @@ extension Keychain {
         }
     }
 
-    /// What a check of the keychain says of the items whose object is gone. - Throws: As `missingObjects(_:)`.
+    /// The findings of a keychain check for items whose object is gone.
+    ///
+    /// - Throws: `KeychainError`; the errors of reading the token and the vault.
     func missingObjectFindings(_ keys: VaultKeys) throws -> [VaultFinding] {
         let missing = try missingObjects(keys)
         guard !missing.isEmpty else { return [] }
@@ -38,19 +40,19 @@ extension Keychain {
         return missing.map { $0.finding(on: token.label, files: files) }
     }
 
-    /// The items whose object is gone, with nobody in the middle of a change.
+    /// The items whose object is gone, checked while no other process changes the keychain.
     ///
-    /// Empty where that cannot be told: while a change is unfinished, or by who does not see all of the token.
+    /// Empty if this cannot be determined: while a change is unfinished, or without a login that shows the whole token.
     func missingObjects(_ keys: VaultKeys) throws -> [MissingObject] {
         let found = try lookForMissingObjects(keys)
         guard !found.isEmpty else { return [] }
-        // Rows and objects are not read in one step: somebody may have been adding or removing an item.
+        // Rows and objects are not read atomically: another process may have been adding or removing an item.
         do { return try writer(keys).lock.withLock(until: deadline) { try lookForMissingObjects(keys) } } catch
             let error as KeychainError where [.vaultBusy, .timedOut].contains(error.code)
         {
             return []
         } catch let error as KeychainError where error.code == .refused {
-            // Who may only read has nobody to wait for.
+            // A process with read access only cannot take the lock.
             return found
         }
     }
@@ -62,8 +64,8 @@ extension Keychain {
         let rows = try recordedObjects(keys)
         let recorded = Set(rows.map(\.fingerprint))
         let present = Set(listing.objects.map(\.fingerprint))
-        // A private key that has lost its public half may have another fingerprint now. It is there all the same. One
-        // that has another public half is another key, or that half was damaged.
+        // The fingerprint of a private key may have changed when its public half was lost; the key is still there. A
+        // private key with a different public half is another key, or that half is damaged.
         let strangers = listing.objects.filter { object in
             ![.publicKey, .certificate].contains(object.objectClass) && object.publicKeyInfo == nil
                 && !recorded.contains(object.fingerprint)
@@ -73,23 +75,23 @@ extension Keychain {
                 && !strangers.contains { $0.itemClass == row.missing.itemClass && $0.id == row.id }
         }.map { row in
             var missing = row.missing
-            // By accepting that it is gone, its trust would be forgotten.
+            // Accepting the loss of an unread object would discard its trust settings.
             missing.mayBeUnread = listing.unexplained > 0
             guard missing.name.isEmpty, let id = row.id else { return missing }
-            // The label went with the object, and the other parts of an identity mostly have the same.
+            // The label is lost with the object; the other parts of an identity usually have the same one.
             let label = listing.objects.lazy.filter { $0.id == id }.compactMap { $0.label?.text }.first
             missing.name = label.map { "\"\($0)\"" } ?? "with id \(id.hexadecimal)"
             return missing
         }
     }
 
-    /// The rows of objects that are what was written last.
+    /// The current rows of token objects.
     private func recordedObjects(_ keys: VaultKeys) throws -> [(missing: MissingObject, fingerprint: Data, id: Data?)] {
         var rows: [(missing: MissingObject, fingerprint: Data, id: Data?)] = []
         try store.read(keys.tree) { reader in
             for itemClass in [ItemClass.certificate, .key] {
                 try reader.forEachRow(classDigest: keys.digest(of: itemClass), terms: [], withSecrets: false) { row in
-                    // Others, and damaged ones, are findings of their own.
+                    // Other rows and damaged ones are separate findings.
                     guard case .current = row.standing, let (_, attributes) = try? keys.openAttributes(row),
                         let fingerprint = attributes[.objectFingerprint]?.bytes
                     else { return true }

@@ -3,16 +3,16 @@ import KeyfobPrimitives
 import OpenSSL
 public import PKCS11
 
-/// The keychain's token as other programs see it: what it shows to everybody, and the URIs of its objects.
+/// The token as other programs see it: its public certificates, and the URIs of its objects.
 extension Keychain {
-    /// The certificates that the token shows to everybody, in no particular order; nobody is logged in.
+    /// The certificates that the token shows without a login, in no particular order.
     ///
-    /// Where the vault's index is still true the token is not opened either, so that a thousand certificates
-    /// cost one look at the database. What only the vault knows (comments, dates) is missing, and certificates
-    /// that need a login are: ``find(_:)`` has both.
+    /// If the vault's index is current, the token is not opened, so that a thousand certificates cost one database
+    /// read. Attributes that only the vault has (comments, dates) are missing, and so are certificates that need a
+    /// login: ``find(_:)`` has both.
     ///
-    /// - Parameter label: Only certificates with this label; nothing else is parsed then.
-    /// - Throws: `KeychainError` where the vault, or the token where it is needed, cannot be read.
+    /// - Parameter label: Return only certificates with this label; no others are parsed.
+    /// - Throws: `KeychainError` if the vault, or the token if it is needed, cannot be read.
     @available(*, noasync, message: "use the asynchronous form")
     public func publicCertificates(label: String? = nil) throws -> [CertificateItem] {
         let label = label.map { AttributeValue.string($0) }
@@ -21,22 +21,23 @@ extension Keychain {
         }.map { CertificateItem(item: $0) }
     }
 
-    /// The RFC 7512 URI of a certificate or key, by which other programs find it on the token.
+    /// The RFC 7512 URI by which other programs find a certificate or key on the token.
     ///
-    /// Of an identity it is the private key's. With a PIN that lies in a file the URI names the file, so that a
-    /// program which knows `pin-source` needs nothing else; the PIN itself is never part of it. A file in which a
-    /// newline follows the PIN is not named: others would send that to the token too. Does not touch the token.
+    /// For an identity, this is the URI of the private key. If the PIN is in a file, the URI names the file, so that a
+    /// program that supports `pin-source` needs nothing else. The PIN itself is never part of the URI. A PIN file that
+    /// ends in a newline is not named, because other programs would send the newline to the token. Does not access the
+    /// token.
     ///
     /// - Throws: `KeychainError` with code `invalidArgument` for an item that is not on a token.
     public func uri(of item: some KeychainItem) throws -> PKCS11URI {
         try uri(of: item.item.object)
     }
 
-    /// The RFC 7512 URI of the certificate of an identity, which may have another label and identifier than the key.
+    /// The RFC 7512 URI of an identity's certificate, which may have another label and identifier than the key.
     ///
     /// - Parameter identity: An identity that was found in this keychain.
     /// - Returns: The URI of the certificate object.
-    /// - Throws: As `uri(of:)`.
+    /// - Throws: `KeychainError` with code `invalidArgument` for an identity that is not on a token.
     public func certificateURI(of identity: Identity) throws -> PKCS11URI {
         try uri(of: identity.item.certificateObject)
     }
@@ -60,23 +61,23 @@ extension Keychain {
     /// The label of the keychain's token.
     public var tokenLabel: String { token.label }
 
-    /// Whether a URI names an item of this keychain: every attribute of the URI must fit (RFC 7512, section 2.5).
+    /// Whether a URI matches an item of this keychain: every attribute of the URI must match (RFC 7512, section 2.5).
     ///
-    /// An identity is a certificate and a key, and the URI of either names it. Asks the token where the URI says
-    /// something that the keychain's configuration does not know, such as a slot.
+    /// The URI of the certificate and that of the key both match an identity. The token is accessed if the URI has an
+    /// attribute that the configuration does not know, such as a slot.
     ///
     /// - Parameters:
     ///   - uri: The URI.
     ///   - item: An item that was found in this keychain.
     /// - Returns: `false` also for an item that is not on the token.
-    /// - Throws: `KeychainError` where the token has to be asked and is not there.
+    /// - Throws: `KeychainError` if the token must be accessed and is not available.
     public func matches(_ uri: PKCS11URI, _ item: some KeychainItem) throws -> Bool {
         let objects = [item.item.object, item.item.certificateObject].compactMap(\.self)
         guard uri.unrecognizedAttributes.isEmpty, objects.contains(where: { $0.isNamed(by: uri) }) else { return false }
         return try isOnToken(uri)
     }
 
-    /// Whether the token attributes of a URI, and those of slot and module, fit the keychain's token.
+    /// Whether the token, slot and module attributes of a URI match the keychain's token.
     private func isOnToken(_ uri: PKCS11URI) throws -> Bool {
         let parts: [KeyPath<PKCS11URI, String?>] = [\.token, \.serial, \.manufacturer, \.model]
         let unknown = parts.filter { part in
@@ -95,14 +96,16 @@ extension Keychain {
         }
     }
 
-    /// The names of the keys on the token that seal this keychain; no search finds them, and none may be removed.
+    /// The names of the wrapping keys on the token that seal this keychain. No search returns them, and they must not
+    /// be removed.
     ///
-    /// - Throws: `KeychainError` where the vault cannot be read.
+    /// - Throws: `KeychainError` if the vault cannot be read.
     public func wrappingKeyNames() throws -> [String] { try wrappingKeyRows().map(\.keyID) }
 
-    /// Adds certificates to the token, all or none: for many at once, in one step.
+    /// Adds several certificates to the token in one step, all or none.
     ///
-    /// - Throws: As for one certificate; `duplicateItem` where the token has one of them.
+    /// - Throws: `KeychainError`; `duplicateItem` if the token has one of them, `tokenDisobeyed`, `tokenFull`, and the
+    ///   errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
     @discardableResult
     public func add(contentsOf certificates: [CertificateItem]) throws -> [CertificateItem] {
@@ -112,7 +115,7 @@ extension Keychain {
 }
 
 extension TokenObject {
-    /// Whether the object attributes of a URI fit the object.
+    /// Whether the object attributes of a URI match the object.
     fileprivate func isNamed(by uri: PKCS11URI) -> Bool {
         if let wanted = uri.object {
             guard let own = label == nil ? "" : label?.text, own.isIdentical(to: wanted) else { return false }

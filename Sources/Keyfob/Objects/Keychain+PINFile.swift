@@ -2,27 +2,27 @@ import CLinux
 import Foundation
 import KeyfobPrimitives
 
-/// The file of the token's PIN, for programs that are told where it is.
+/// The file with the token's PIN, for programs that read it themselves.
 extension Keychain {
-    /// The file that the token's PIN lies in, where it is protected by nothing but its mode.
+    /// The file that contains the token's PIN, protected only by its mode.
     public var pinFile: String? {
         guard configuration.sealedPIN == nil, let source = configuration.pinSource, source.hasPrefix("file:") else {
             return nil
         }
-        // Nobody else knows what a tilde means.
+        // Other programs do not expand a tilde.
         return PINSource.expanded(String(source.dropFirst(5)))
     }
 
-    /// The same, where there is nothing but the PIN in it.
+    /// The PIN file if it contains nothing but the PIN.
     var plainPINFile: String? {
         guard let pinFile, behindPIN(in: pinFile) == nil else { return nil }
         return pinFile
     }
 
-    /// The error for a PIN file that no other program shall be told of; `nil` where there is none, or it has the PIN
-    /// and nothing else in it.
+    /// The error for a PIN file that must not be given to other programs; `nil` if there is no PIN file, or if it
+    /// contains nothing but the PIN.
     ///
-    /// Keyfob takes the first line. OpenSSL's pkcs11 engine sends the newline along: a wrong PIN at every use.
+    /// Keyfob uses the first line. OpenSSL's pkcs11 engine also sends the newline, which is a wrong PIN at every use.
     package func pinFileObstacle() -> KeychainError? {
         guard let pinFile, let rest = behindPIN(in: pinFile) else { return nil }
         let what = rest.isNewline ? "ends in a newline" : "has more in it than the PIN"
@@ -36,14 +36,14 @@ extension Keychain {
             details: ["path": pinFile])
     }
 
-    /// How many bytes a PIN file has behind the PIN, and whether they are nothing but the end of a line; `nil` where
-    /// there are none.
+    /// The number of bytes after the PIN in a file, and whether they are only line ends; `nil` if there are none.
     private func behindPIN(in path: String) -> (count: Int, isNewline: Bool)? {
         // Our own has none, and lists ask for each key.
         guard path != configuration.pinFile.filePath,
             let file = OpenFile(path: path, flags: O_RDONLY | O_NOCTTY | O_NONBLOCK)
         else { return nil }
-        // What cannot be read is an error where the PIN is needed. What is no file on a disk could be read only once.
+        // An unreadable file is an error when the PIN is needed. A file that is not regular, such as a pipe, can be
+        // read only once.
         guard let status = try? file.status(), status.st_mode & S_IFMT == S_IFREG,
             let content = try? file.read(limit: PINSource.maximumLength + 3),
             let pin = content.firstLine(isComplete: true), pin.count < content.count

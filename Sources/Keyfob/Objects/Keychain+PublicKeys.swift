@@ -3,14 +3,13 @@ import KeyfobPrimitives
 public import OpenSSL
 import PKCS11
 
-/// Which public key belongs to a key on the token.
+/// Finding the public key of a key on the token.
 extension Keychain {
-    /// The public key of a key, from the token's object or its certificate; `nil` for secret keys, and where nobody
-    /// knows it.
+    /// The public key of a key, from its token object or its certificate; `nil` for secret keys, and if it is unknown.
     ///
-    /// A certificate is believed where its key's hash is the key's identifier, or where it verifies a signature that
-    /// the key has just made: identifiers such as 01, and none at all, are shared by objects that do not belong
-    /// together, and a key must not be destroyed under another's fingerprint.
+    /// A certificate is accepted if the hash of its key is the key's identifier, or if it verifies a signature that the
+    /// key has just made. Unrelated objects may share identifiers such as 01, or have none, and a key must not be
+    /// destroyed under the fingerprint of another one.
     ///
     /// - Throws: `OpenSSLError` for a key that libcrypto refuses, and the errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
@@ -19,9 +18,10 @@ extension Keychain {
         return try publicKey(of: object)
     }
 
-    /// The public key of a key that is of no use without it.
+    /// The public key of a key, for callers that cannot work without it.
     ///
-    /// - Throws: `KeychainError` with code `invalidArgument` where nobody knows it; as `publicKey(of:)`.
+    /// - Throws: `KeychainError` with code `invalidArgument` if it is unknown, `OpenSSLError` for a key that libcrypto
+    ///   refuses, and the errors of `unlock()`.
     package func knownPublicKey(of key: KeyItem) throws -> PublicKey {
         if let publicKey = try publicKey(of: key) { return publicKey }
         let name = key.label.map { "key \"\($0)\"" } ?? "the key"
@@ -54,7 +54,7 @@ extension Keychain {
 }
 
 extension TokenObject {
-    /// Whether a public key is of the kind and size that the token says the key is; what it does not say may be any.
+    /// Whether a public key has the type and size that the token reports for the key; unreported values match any.
     func fits(_ publicKey: PublicKey) -> Bool {
         (keyType?.fits(publicKey.algorithm) ?? true) && (sizeInBits.map { $0 == publicKey.size } ?? true)
     }

@@ -3,23 +3,22 @@ import KeyfobPrimitives
 import OpenSSL
 import PKCS11
 
-/// A question of which public key some private keys have, for the answers that are kept.
+/// Identifies a cached answer to the question which public key some private keys have.
 struct KeyProof: Hashable {
-    /// The fingerprint that the keys share.
+    /// The fingerprint of the keys.
     let fingerprint: Data
-    /// How many keys there are.
+    /// The number of keys.
     let count: Int
-    /// The identifiers of the public keys that came into question.
+    /// The identifiers of the candidate public keys.
     let candidates: Set<Data>
 }
 
-/// Private keys that do not tell their public key and have no public key object, or share its identifier with others.
+/// Private keys that do not reveal their public key, and have no public key object or share its identifier with others.
 extension Keychain {
-    /// The objects, with the public keys of such private keys, as far as a certificate or public key object on the
-    /// token is surely theirs.
+    /// Adds the public keys of such private keys, if a certificate or public key object on the token provably matches.
     ///
-    /// A key is asked for one signature, which it proves its public key by. Keys that want the PIN for it are not
-    /// asked. Answers are kept for a moment. A key that cannot be asked stays as it is: it hides no other.
+    /// The key makes one signature to prove its public key. Keys that require the PIN for each signature are skipped.
+    /// Answers are cached for a few seconds. A key that cannot sign stays unchanged, and does not affect the others.
     func recognizing(_ objects: [TokenObject]) throws -> [TokenObject] {
         let silent = objects.filter { $0.objectClass == .privateKey && $0.publicKeyInfo == nil }
         guard !silent.isEmpty else { return objects }
@@ -35,16 +34,16 @@ extension Keychain {
         }
     }
 
-    /// The public key of private keys of one identifier; `nil` where they are not all of one key.
+    /// The public key of private keys with one identifier; `nil` if they do not all have the same public key.
     ///
-    /// - Parameter claimed: The identifiers of public keys that other private keys have.
+    /// - Parameter claimed: The identifiers of public keys that belong to other private keys.
     private func publicKey(
         of keys: [TokenObject], among objects: [TokenObject], besides claimed: Set<Data>
     ) throws -> PublicKey? {
         let id = keys[0].id
         var candidates: [Data: PublicKey] = [:]
         for object in objects {
-            // Something that calls itself a certificate and is none tells nothing.
+            // Skip an object of the certificate class that does not hold a certificate.
             let publicKey: PublicKey? = switch object.objectClass {
             case .certificate: try? object.certificate.publicKey
             case .publicKey where object.id == id && !id.isEmpty:
@@ -67,15 +66,15 @@ extension Keychain {
         return publicKey
     }
 
-    /// The one of some public keys that verifies a signature of each of some private keys; `nil` where none does, and
-    /// where the token does not sign with them.
+    /// The candidate that verifies a signature of each private key; `nil` if there is none, or if the token does not
+    /// sign with the keys.
     private func proven(_ candidates: [PublicKey], by keys: [TokenObject]) throws -> PublicKey? {
         let challenge = try RandomBytes.bytes(count: 32)
         do {
             return try token.withSession(.sign) { session in
                 var candidates = candidates
                 let handles = try token.handles(like: keys[0], in: session)
-                // Another program has added or removed one meanwhile.
+                // Another program has added or removed a key in between.
                 guard handles.count == keys.count else { return nil }
                 for (handle, object) in handles where !candidates.isEmpty {
                     guard let (scheme, mechanism, input) = object.proof(of: challenge) else { return nil }
@@ -93,15 +92,14 @@ extension Keychain {
         {
             return nil
         } catch is CryptoError {
-            // The token made something that is no signature.
+            // The token returned something that is not a signature.
             return nil
         }
     }
 }
 
 extension TokenStore {
-    /// The private keys on the token that have the identifier and the fingerprint of one that does not tell its public
-    /// key, with their handles.
+    /// The private keys on the token with the identifier and the fingerprint of `key`, with their handles.
     fileprivate func handles(
         like key: TokenObject, in session: borrowing Session
     ) throws -> [(handle: ObjectHandle, object: TokenObject)] {
@@ -117,10 +115,10 @@ extension TokenStore {
 }
 
 extension TokenObject {
-    /// How a private key signs 32 random bytes to prove itself; `nil` for kinds of keys that sign in no known way.
+    /// How a private key signs 32 random bytes to prove itself; `nil` for unsupported key types.
     ///
-    /// By the kind of the key itself: SoftHSM takes every key for every mechanism, and crashes with one of another
-    /// kind.
+    /// The mechanism follows from the key type itself: SoftHSM accepts any key for any mechanism, and crashes with a
+    /// key of another type.
     fileprivate func proof(of challenge: [UInt8]) -> (scheme: SignatureScheme, mechanism: Mechanism, input: [UInt8])? {
         switch keyType {
         case .ec: (.ecdsa(.sha256), Mechanism(.ecdsa), challenge)

@@ -2,12 +2,12 @@ import Foundation
 import OpenSSL
 import PKCS11
 
-/// Certificates that are added to the token, and the rows of all that is.
+/// Adding certificates to the token, and recording the rows of new objects.
 extension Keychain {
     /// Adds certificates to the token, all or none.
     ///
-    /// - Parameter sharesObjects: Whether a certificate that the token has already may become one more item, which
-    ///   differs from the others in access group or another part of the primary key.
+    /// - Parameter sharesObjects: Whether a certificate that is already on the token may become another item that
+    ///   differs in access group or another part of the primary key.
     func addCertificates(_ items: [Item], sharesObjects: Bool = false) throws -> [Item] {
         let keys = try keys()
         let prepared = try items.map { item -> (item: Item, object: NewObject) in
@@ -59,10 +59,12 @@ extension Keychain {
         }
     }
 
-    /// Makes an object and reads it back: a token that did not obey is an error, and the object is destroyed.
+    /// Creates an object and reads it back. If the token ignored a requested attribute, that is an error and the object
+    /// is destroyed.
     ///
-    /// - Parameter leftovers: Objects that killed changes have left. A certificate or public key among them is taken. A
-    ///   private key is destroyed and made anew: the kill may have left it without its private value.
+    /// - Parameter leftovers: Objects that killed changes left behind. A certificate or public key among them is
+    ///   reused. A private key is destroyed and created again, because the kill may have left it without its private
+    ///   value.
     func create(
         _ new: NewObject, in session: borrowing Session, _ leftovers: [TokenObject] = []
     ) throws -> TokenObject {
@@ -82,7 +84,7 @@ extension Keychain {
         return try confirm(handle, new.template, in: session)
     }
 
-    /// The object as the token tells it, after the check that it is what was asked for.
+    /// Reads the object back, after checking that it has the requested attributes.
     func confirm(
         _ handle: ObjectHandle, _ template: AttributeTemplate, in session: borrowing Session
     ) throws -> TokenObject {
@@ -93,20 +95,20 @@ extension Keychain {
         return object
     }
 
-    /// Writes the row that goes with an object and returns the item.
+    /// Writes the row of an object and returns the item.
     ///
-    /// The row has the item's name and what the token has no place for. A row of the same primary key whose object
-    /// another tool has removed makes room.
+    /// The row has the item's name and the attributes that the token cannot store. A row with the same primary key is
+    /// replaced if another tool has removed its object.
     ///
-    /// - Parameter isNew: Whether the object was made just now. A row that names such an object already is then one of
-    ///   an object that is gone.
+    /// - Parameter isNew: Whether the object was just created. An existing row with the fingerprint of a new object
+    ///   then belongs to an object that is gone.
     func record(
         _ item: Item, _ object: TokenObject, _ writer: any StoreWriter, _ keys: VaultKeys, isNew: Bool = true
     ) throws -> Item {
         let base = try object.itemAttributes()
         var complete = base
         complete.merge(item.attributes)
-        // A further item of an object has the name that it was given, or none.
+        // Another item of the same object has an explicit name or none.
         if try !isNew && item.attributes[.label] == nil && !rows(object, keys, writer).isEmpty { complete[.label] = nil }
         let now = Self.now()
         complete[.creationDate] = .date(Self.date(now))
@@ -135,7 +137,7 @@ extension Keychain {
         return recorded
     }
 
-    /// Seals what a row says of an item that has an object, and makes the digests by which the row is found.
+    /// Seals the attributes of an item that has an object, and computes the digests by which the row is found.
     func seal(
         _ attributes: ItemAttributes, of itemClass: ItemClass, _ object: TokenObject, into row: inout SealedRow,
         _ keys: VaultKeys
@@ -163,8 +165,9 @@ extension Keychain {
         for object in unfinished { try writer.delete(rowID: object.rowID) }
     }
 
-    /// Whether a row with the primary key of a new item makes room for it: a tombstone, one that fails its integrity
-    /// check, or one whose object is gone.
+    /// Whether a new item may replace a row with its primary key.
+    ///
+    /// That is a tombstone, a row that fails its integrity check, or a row whose object is gone.
     private func isLeft(_ row: SealedRow, beside object: TokenObject, isNew: Bool, _ keys: VaultKeys) throws -> Bool {
         if try isDead(row, keys) { return true }
         let attributes = try keys.openAttributes(row).1
@@ -173,7 +176,7 @@ extension Keychain {
         return try fingerprint == object.fingerprint ? isNew : !isOnToken(attributes)
     }
 
-    /// Whether the token has the object that a row belongs to.
+    /// Whether the token has the object of a row.
     private func isOnToken(_ attributes: ItemAttributes) throws -> Bool {
         let fingerprint = attributes[.objectFingerprint]?.bytes
         return try token.readObjects().objects.contains { $0.fingerprint == fingerprint }

@@ -2,18 +2,18 @@ import Foundation
 import KeyfobPrimitives
 import PKCS11
 
-/// Changes to the attributes of items on the token.
+/// Changing the attributes of items on the token.
 extension Keychain {
-    /// Changes what the vault says of items on the token, and returns how many items there were.
+    /// Changes the vault's attributes of items on the token, and returns the number of items.
     ///
-    /// The objects stay as they are: the label of an item is an attribute of its row. SoftHSM changes an object by
-    /// emptying its file and writing it anew, so that a kill would lose a key whose label is being changed.
+    /// The objects stay unchanged: the label of an item is an attribute of its row. SoftHSM changes an object by
+    /// truncating and rewriting its file, so a kill during a label change would lose the key.
     ///
-    /// Items are looked for before the lock is taken. Where another process changed or removed one of them meanwhile,
+    /// Items are searched before the lock is taken. If another process changed or removed one of them in between,
     /// nothing is changed and the search is repeated.
     ///
-    /// - Parameter secret: A new secret, for items that are in the vault alone.
-    /// - Throws: `KeychainError`; `vaultBusy` where other processes were faster each time.
+    /// - Parameter secret: A new secret, for items that are only in the vault.
+    /// - Throws: `KeychainError`; `vaultBusy` if other processes were faster each time.
     func updateOnToken(
         _ criteria: Criteria, changes: ItemAttributes, removing: [AttributeName], secret: SecretBytes? = nil
     ) throws -> Int {
@@ -27,18 +27,18 @@ extension Keychain {
                 guard attempt < Self.updateAttempts, !deadline.hasPassed else {
                     throw try findOnToken(criteria).isEmpty ? error : othersWereFaster
                 }
-                // Random, so that processes that want the same item fall out of step.
+                // Random, so that competing processes get out of step.
                 usleep(.random(in: 0...500) << UInt32(min(attempt, 6)))
             }
         }
     }
 
-    /// Not until the deadline: every process would wait for a token that lists an object and does not find it.
+    /// Limited, so that a token that lists an object and does not find it is not retried until the deadline.
     private static let updateAttempts = 8
 
-    /// Changes what matches now.
+    /// Changes the items that match now.
     ///
-    /// - Throws: `KeychainError`; `itemNotFound` where another process was faster.
+    /// - Throws: `KeychainError`; `itemNotFound` if another process was faster.
     private func updateFound(
         _ criteria: Criteria, changes: ItemAttributes, removing: [AttributeName], secret: SecretBytes?
     ) throws -> Int {
@@ -47,10 +47,10 @@ extension Keychain {
         let keys = try keys()
         let found = try findOnToken(criteria)
         guard !found.isEmpty else { return 0 }
-        // Keychain Services lets an item say of its object what its owner likes, as it does when it is added.
+        // By the rules of Keychain Services, an item may override attributes of its object, as when it is added.
         let dictated = criteria.services == nil ? Self.dictatedByObject : Self.dictatedAlways
         for name in changes.names + removing where dictated.contains(name) {
-            // A caller that reads all attributes of an item and writes them back changes nothing of the object.
+            // A caller may read all attributes of an item and write them back; that changes no attribute of the object.
             guard found.allSatisfy({ $0.attributes[name] == changes[name] }) else {
                 throw KeychainError(
                     .refused, "attribute \"\(name.rawValue)\" belongs to the object itself and cannot be changed.")
@@ -59,7 +59,7 @@ extension Keychain {
         }
         if let check = criteria.services?.check { for item in found { try check(item) } }
         let items = found.filter { $0.object != nil }
-        // An item in the vault alone that another process changed meanwhile may not match any more.
+        // An item that is only in the vault may no longer match if another process changed it.
         let bareItems = found.filter { $0.object == nil }
         func bareVersions() throws -> [(row: SealedRow, item: Item)] {
             try bareItems.compactMap { item in
@@ -78,7 +78,7 @@ extension Keychain {
         let bare = try bareVersions()
         let parts = items.flatMap(Self.parts)
         return try writer(keys).perform(.change) { objects in
-            // They were found before the lock was taken, and other tools do not take it.
+            // Check again: the objects were found before the lock was taken, and other tools do not take it.
             guard parts.allSatisfy({ part in objects.contains { $0.isSame(as: part.object) } }) else {
                 throw KeychainError(
                     .itemNotFound, "an object was removed or replaced by another program meanwhile.",
@@ -98,7 +98,7 @@ extension Keychain {
         }
     }
 
-    /// What only the object on the token can say.
+    /// Attributes that only the object on the token determines.
     private static let dictatedByObject: Set<AttributeName> = [
         .certificateType, .certificateEncoding, .subject, .issuer, .serialNumber, .subjectKeyID, .publicKeyHash,
         .keyClass,
@@ -106,20 +106,20 @@ extension Keychain {
         .wasNeverExtractable,
     ]
 
-    /// What only the token may say: a caller would take it for protection.
+    /// Attributes that only the token may set, because a caller would rely on them as protection.
     private static let dictatedAlways: Set<AttributeName> = [
         .isSensitive, .isExtractable, .wasAlwaysSensitive, .wasNeverExtractable,
     ]
 
-    /// One object of an item, and the row it has.
+    /// One object of an item, and its row.
     private struct Part {
         let itemClass: ItemClass
         let object: TokenObject
-        /// The row's identity; `nil` where the item has no reference.
+        /// The identity of the row; `nil` if the item has no reference.
         let identity: Data?
     }
 
-    /// The objects of an item: the certificate and the key of an identity, else one.
+    /// The objects of an item: the certificate and the key of an identity, otherwise one object.
     private static func parts(of item: Item) -> [Part] {
         let isIdentity = item.itemClass == .identity
         let own = item.object.map {
@@ -133,11 +133,11 @@ extension Keychain {
         return [own, certificate].compactMap { $0 }
     }
 
-    /// The public halves of the private keys among some objects: other tools show the pair under one label.
+    /// The public halves of the private keys among some objects; other tools show the pair under one label.
     static func publicHalves(of targets: [TokenObject], _ objects: [TokenObject]) -> [TokenObject] {
         let pairs = targets.filter { $0.objectClass == .privateKey && (!$0.id.isEmpty || $0.knownPublicKeyInfo != nil) }
         return objects.filter { half in
-            // Ids such as 01, and none at all, are shared by keys that have nothing to do with each other.
+            // Unrelated keys may share identifiers such as 01, or have none.
             half.objectClass == .publicKey && !targets.contains(half)
                 && pairs.contains { $0.id == half.id && $0.knownPublicKeyInfo == half.publicKeyInfo }
         }
@@ -148,7 +148,7 @@ extension Keychain {
         try store.read(keys.tree) { try rows(object, keys, $0) }
     }
 
-    /// The rows of an object and what they say; a damaged row says nothing.
+    /// The rows of an object with their attributes; damaged rows are skipped.
     func openRows(
         _ object: TokenObject, _ keys: VaultKeys, _ reader: any StoreReader
     ) throws -> [(row: SealedRow, attributes: ItemAttributes)] {
@@ -160,7 +160,7 @@ extension Keychain {
         }
     }
 
-    /// The rows of an object, without secrets, as a transaction sees them.
+    /// The rows of an object, without secrets, as seen by a transaction.
     func rows(_ object: TokenObject, _ keys: VaultKeys, _ reader: any StoreReader) throws -> [SealedRow] {
         guard let itemClass = object.itemClass else { return [] }
         let term = try keys.term(itemClass, .objectFingerprint, .data(object.fingerprint))
@@ -172,7 +172,7 @@ extension Keychain {
         return rows
     }
 
-    /// Changes what the vault says of an item on the token, and makes a row for it where it has none.
+    /// Changes the vault's attributes of an item on the token; creates a row if it has none.
     func updateRow(
         _ itemClass: ItemClass, _ object: TokenObject, identity: Data? = nil, _ changes: ItemAttributes,
         _ removing: [AttributeName], isServices: Bool = false, _ writer: any StoreWriter, _ keys: VaultKeys
@@ -198,9 +198,10 @@ extension Keychain {
         }
     }
 
-    /// The row of an object, where it has one; of several that of `identity`.
+    /// The row of an object, if any; if there are several, the one with `identity`.
     ///
-    /// - Throws: `KeychainError`; `itemNotFound` where the object has rows, and not that one: it was removed meanwhile.
+    /// - Throws: `KeychainError`; `itemNotFound` if the object has rows but not that one, because it was removed in
+    ///   between.
     func row(
         _ itemClass: ItemClass, of object: TokenObject, identity: Data? = nil, _ reader: any StoreReader,
         _ keys: VaultKeys
@@ -212,16 +213,16 @@ extension Keychain {
             return identity != nil && row.identity != identity
         }
         if let identity, let found, found.identity != identity {
-            // Of a damaged row nothing is known, not even that it is another one.
+            // The attributes of a damaged row are unknown; report the damage instead.
             _ = try keys.openAttributes(found)
             throw KeychainError(.itemNotFound, "an item was removed by another program meanwhile.", hint: "Try again.")
         }
         return found
     }
 
-    /// Makes a row for an object that another tool made, under the identity that its references already have.
+    /// Creates a row for an object of another tool, under the identity that its references already use.
     ///
-    /// - Parameter attributes: What the row says; the item has the name in it, or none.
+    /// - Parameter attributes: The attributes of the row; without a label, the item has no name.
     func adopt(
         _ itemClass: ItemClass, _ object: TokenObject, _ attributes: ItemAttributes, _ writer: any StoreWriter,
         _ keys: VaultKeys

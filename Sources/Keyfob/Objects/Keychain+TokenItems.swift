@@ -3,9 +3,9 @@ import Logging
 import OpenSSL
 import PKCS11
 
-/// Certificates, keys and identities: objects on the token, with what the vault knows of them besides.
+/// Certificates, keys and identities: token objects with the attributes that the vault adds.
 extension Keychain {
-    /// The items on the token that match.
+    /// The matching items on the token.
     func findOnToken(_ criteria: Criteria) throws -> [Item] {
         guard criteria.limit != 0 else { return [] }
         // A token shows certificates without a login, so listing them needs no PIN.
@@ -13,7 +13,7 @@ extension Keychain {
         let keys = isPublic ? try keysIfUnlocked() : try keys()
         var objects = try visibleObjects(keys)
         if keys != nil, criteria.itemClass != .certificate { objects = try recognizing(objects) }
-        // Every certificate may be an issuer.
+        // Any certificate may be an issuer.
         if !criteria.issuers.isEmpty { objects = objects.map(\.parsingCertificate) }
         let labelled = try keys.map { try fingerprints(ofItemsLabelledLike: criteria, $0) } ?? []
         func mayMatch(_ object: TokenObject) -> Bool { criteria.mayMatch(object, labelled) }
@@ -29,8 +29,8 @@ extension Keychain {
                 items[index].stored = items[index].stored?.withTextLabel
             }
         }
-        // A reference that was made while the vault was locked names the object itself, and one that was made of an
-        // object without a row the row that it got.
+        // A reference made while the vault was locked identifies the object itself. A reference to an object without a
+        // row stays valid for the row that is made later.
         let isExact = criteria.reference.map { reference in items.contains { $0.reference == reference } } ?? false
         let filter = CertificateFilter(criteria, authorities: objects.lazy.compactMap(\.parsed.certificate))
         let found = try items.filter { item in
@@ -46,26 +46,26 @@ extension Keychain {
         return criteria.arranged(found)
     }
 
-    /// The objects that items are made of, without those that a change is making or destroying.
+    /// The objects of which items are made, without those that a change is creating or destroying.
     ///
-    /// Objects and rows are not read in one step. Where a change began or ended in between, both are read again.
+    /// Objects and rows are not read atomically. If a change began or ended in between, both are read again.
     private func visibleObjects(_ keys: VaultKeys?) throws -> [TokenObject] {
         guard let keys else { return try publicObjects() }
         for _ in 0..<3 {
             let (objects, isConsistent) = try look(keys)
             if isConsistent { return objects }
         }
-        // Other processes change the token faster than it can be read: they have to wait once.
+        // Other processes change the token faster than it can be read, so take the lock once.
         let lock = writer(keys).lock
         do { return try lock.withLock(until: deadline) { try look(keys).objects } } catch let error as KeychainError
             where [.vaultBusy, .timedOut, .refused].contains(error.code)
         {
-            // A process that may not lock, or not in time, takes the last look.
+            // Without the lock, use the result of the last read.
             return try look(keys).objects
         }
     }
 
-    /// The objects that can be seen without a login, each once and with the name that its row gives in clear.
+    /// The objects that are visible without a login, each once and with the public name of its row.
     func publicObjects() throws -> [TokenObject] {
         let names = try store.read { try $0.publicNames() }
         let hidden = Set(names.filter { $0.name == nil }.map(\.object))
@@ -79,7 +79,9 @@ extension Keychain {
         }
     }
 
-    /// One look at the token and the vault, and whether no change began or ended during it.
+    /// Reads the objects on the token once.
+    ///
+    /// - Returns: The objects, and whether no change began or ended during the read.
     private func look(_ keys: VaultKeys) throws -> (objects: [TokenObject], isConsistent: Bool) {
         let before = try changes(keys)
         let objects = try index.objects(keys)
@@ -94,7 +96,7 @@ extension Keychain {
         return (objects.filter { object in !unfinished.contains { $0.matches(object) } }, before == after)
     }
 
-    /// What tells that a change began or ended.
+    /// The state by which the start or end of a change is detected.
     private struct Changes: Equatable {
         let rows: [SealedRow]
         let stamp: Data?
@@ -108,7 +110,7 @@ extension Keychain {
         try store.read(keys.tree) { Changes(rows: try $0.unfinishedRows(), stamp: try $0.objectIndexStamp()) }
     }
 
-    /// The items of a class among the objects: one for each row of an object, or one where it has no row.
+    /// The items of a class: one for each row of an object, or one for an object without a row.
     func items(
         _ itemClass: ItemClass, _ objects: [TokenObject], _ keys: VaultKeys?, hidesPublicHalves: Bool = false,
         where filter: (TokenObject) -> Bool = { _ in true }
@@ -117,15 +119,15 @@ extension Keychain {
         let candidates = objects.filter { $0.itemClass == itemClass && filter($0) && !isWrappingKey($0, &owners) }
         guard !candidates.isEmpty else { return [] }
         let rows = try keys.map { try self.rows(itemClass, of: candidates, $0) } ?? [:]
-        // By the rules of Keychain Services the public half of a private key is part of that key, unless somebody
-        // stored it as an item of its own.
+        // By the rules of Keychain Services, the public half of a private key is part of that key, unless it was stored
+        // as an item of its own.
         let owned = !hidesPublicHalves ? []
             : Set(objects.filter { $0.objectClass == .privateKey }.map(\.keyIdentifier))
         let halfNames = try keys.map { try namesOfHalves(candidates.filter { rows[$0.fingerprint] == nil }, objects, $0) }
         var items: [(order: Int64, item: Item)] = []
         for object in candidates.lazy.map(\.parsingCertificate) {
             let base: ItemAttributes
-            // Something that calls itself a certificate and is none is not an item.
+            // Skip an object of the certificate class that does not hold a certificate.
             do { base = try object.itemAttributes() } catch { continue }
             for recorded in rows[object.fingerprint] ?? [] {
                 items.append((recorded.order, item(itemClass, object, base, recorded)))
@@ -136,7 +138,7 @@ extension Keychain {
             if let name = halfNames?[object.keyIdentifier] { unrecorded.attributes[.label] = name }
             items.append((.max, unrecorded))
         }
-        // Rows in the order in which they were added; then the objects of other tools.
+        // Items with rows in the order in which they were added; then the objects of other tools.
         return items.enumerated()
             .sorted { ($0.element.order, $0.offset) < ($1.element.order, $1.offset) }
             .map(\.element.item)
@@ -156,13 +158,13 @@ extension Keychain {
         return names
     }
 
-    /// The fingerprints of objects of which an item has the label that is looked for.
+    /// The fingerprints of objects that have an item with the label of the search.
     func fingerprints(ofItemsLabelledLike criteria: Criteria, _ keys: VaultKeys) throws -> Set<Data> {
         guard let label = criteria.attributes[.label] else { return [] }
-        // An identity is called as its certificate.
+        // An identity has the name of its certificate.
         let itemClass: ItemClass = criteria.itemClass == .identity ? .certificate : criteria.itemClass
         var labels = [label]
-        // Who knows labels as text looks for the digits of a number.
+        // For callers that treat labels as text, a numeric label is found by its digits.
         if criteria.services == nil, let number = label.text.flatMap({ Int64($0) }) { labels.append(.number(number)) }
         var fingerprints: Set<Data> = []
         try store.read(keys.tree) { reader in
@@ -171,7 +173,7 @@ extension Keychain {
                     classDigest: keys.digest(of: itemClass), terms: [keys.term(itemClass, .label, label)],
                     withSecrets: false
                 ) { row in
-                    // A damaged row is told of where its object is looked at.
+                    // A damaged row is reported when its object is read.
                     if let fingerprint = try? keys.openAttributes(row).1[.objectFingerprint]?.bytes {
                         fingerprints.insert(fingerprint)
                     }
@@ -188,12 +190,12 @@ extension Keychain {
         let attributes: ItemAttributes
     }
 
-    /// The vault's rows of objects, or of all of a class, by the fingerprint of the object that each belongs to.
+    /// The vault's rows of some objects, or of a whole class, by the fingerprint of the object.
     func rows(
         _ itemClass: ItemClass, of objects: [TokenObject]? = nil, _ keys: VaultKeys
     ) throws -> [Data: [RecordedItem]] {
         var rows: [Data: [RecordedItem]] = [:]
-        // Few objects are looked up one by one, many by one walk.
+        // A few objects are looked up one by one, many in one pass.
         var searches: [[Data]] = [[]]
         if let objects, objects.count <= 16 {
             searches = try Set(objects.map(\.fingerprint)).map {
@@ -201,7 +203,7 @@ extension Keychain {
             }
         }
         func take(_ row: SealedRow) -> Bool {
-            // A damaged row costs its attributes, not the object on the token.
+            // A damaged row loses its attributes, but the object on the token is still listed.
             guard let (_, attributes) = try? keys.openAttributes(row) else {
                 options.logger.error(
                     "a row that describes a token object is damaged", metadata: ["row": "\(row.id)"])
@@ -221,8 +223,9 @@ extension Keychain {
         return rows
     }
 
-    /// The rows of a class that lives on the token which belong to no object: bare attributes, secrets that no token
-    /// holds, tombstones. Damaged ones are passed over.
+    /// The items of a token class that have no object: bare attributes, secrets that no token holds, tombstones.
+    ///
+    /// Damaged rows are skipped.
     private func itemsWithoutObject(_ itemClass: ItemClass, _ keys: VaultKeys) throws -> [Item] {
         var items: [Item] = []
         try store.read(keys.tree) { reader in
@@ -243,7 +246,7 @@ extension Keychain {
         var attributes = base
         if let recorded {
             attributes.merge(recorded.attributes)
-            // The name of an item is an attribute of its row. The object's label is that of the day it was made.
+            // The name of an item is an attribute of its row. The label of the object dates from its creation.
             attributes[.label] = recorded.attributes[.label]
             for name in [AttributeName.objectID, .objectFingerprint] { attributes[name] = nil }
         }
@@ -256,7 +259,7 @@ extension Keychain {
         return item
     }
 
-    /// The reference of an object: by its row, or by what it is where it has none.
+    /// The reference of an object: by its row, or by its fingerprint if it has none.
     func reference(_ itemClass: ItemClass, _ object: TokenObject, identity: Data?) -> PersistentReference {
         PersistentReference(
             itemClass: itemClass, identity: identity ?? derivedIdentity(of: object),
@@ -264,24 +267,26 @@ extension Keychain {
                 serialNumber: token.uri.serial ?? "", objectID: object.id, hint: token.knownHandle(of: object)))
     }
 
-    /// The identity of an object that the vault has no row for; a row that is made later takes it over.
+    /// The identity of an object without a row; a row that is made later uses the same identity.
     func derivedIdentity(of object: TokenObject) -> Data {
         Digest.sha256(Data("keyfob object".utf8) + Data((token.uri.serial ?? "").utf8) + object.fingerprint).prefix(16)
     }
 
-    /// The key that seals a vault, this one or another keychain's on the token, is nobody's item: listing it would
-    /// invite somebody to remove it.
+    /// Whether an object is the wrapping key of a vault, of this keychain or of another one on the token.
     ///
-    /// - Parameter owners: What the other keychains' vaults say, from the first key on that they are asked for. To be
-    ///   kept for one search and no longer, since others make and remove keychains.
+    /// Wrapping keys are not items: listing them would invite users to remove them.
+    ///
+    /// - Parameter owners: The wrapping keys of the other keychains, read when first needed. Keep it for one search
+    ///   only, because other processes create and remove keychains.
     private func isWrappingKey(_ object: TokenObject, _ owners: inout WrappingKeyOwners?) -> Bool {
         guard object.objectClass == .secretKey else { return false }
-        // A vault that cannot be read says so elsewhere.
+        // An unreadable vault is reported elsewhere.
         let rows = (try? wrappingKeyRows()) ?? []
         if rows.contains(where: { $0.objectID == object.id }) { return true }
-        // A token that Keyfob made has one keychain. On others the name spares most keys the look into the vaults.
+        // A token that Keyfob made has one keychain. On other tokens, checking the name first avoids reading the vaults
+        // for most keys.
         guard token.softHSM == nil, object.label?.text?.hasPrefix("keyfob-wrap-") == true else { return false }
-        // As above.
+        // An unreadable vault is reported elsewhere.
         let known = owners ?? (try? WrappingKeyOwners(of: self)) ?? WrappingKeyOwners()
         owners = known
         return known.keychain(sealedBy: object) != nil
@@ -289,12 +294,12 @@ extension Keychain {
 
     // MARK: Identities
 
-    /// The join of certificates and private keys by public key.
+    /// Joins certificates and private keys by their public key.
     private func identities(
         _ objects: [TokenObject], _ keys: VaultKeys?, _ criteria: Criteria, where mayMatch: (TokenObject) -> Bool
     ) throws -> [Item] {
         let privateKeys = objects.filter { $0.objectClass == .privateKey }
-        // Without a public half the id stands in for its hash, as every tool that writes keys sets it.
+        // Without a public half, the id is used in place of the hash, as every tool that writes keys sets it so.
         let byHash = Dictionary(grouping: privateKeys, by: \.keyIdentifier)
         let certificates = try items(.certificate, objects, keys) { object in
             guard let hash = object.publicKeyHash, byHash[hash] != nil else { return false }
@@ -303,7 +308,7 @@ extension Keychain {
         let keyItems = Dictionary(grouping: try items(.key, privateKeys, keys)) {
             $0.object?.keyIdentifier
         }
-        // Label, issuer, serial number and the like are the certificate's; dates and groups the key's.
+        // Label, issuer, serial number and the like come from the certificate; dates and groups from the key.
         let keyNames = Set(ClassSchema.of(.key).definitions.map(\.name))
         let certificateNames = Set(ClassSchema.of(.certificate).definitions.map(\.name))
             .subtracting(keyNames).union([.label, .tokenID])
@@ -329,7 +334,8 @@ extension Keychain {
 }
 
 extension Criteria {
-    /// Whether the certificate of an identity may be seen: its access group and user are looked at beside the key's.
+    /// Whether the caller may see the certificate of an identity: its access group and user are checked besides the
+    /// key's.
     func mayHold(_ certificate: ItemAttributes) -> Bool {
         guard let services else { return true }
         let isAlike = services.isAboutBothHalves
@@ -341,9 +347,10 @@ extension Criteria {
         return criteria.matches(certificate)
     }
 
-    /// Whether an item of an object can match, told from what is known without parsing anything.
+    /// Whether an item of an object can match, without parsing anything.
     ///
-    /// - Parameter labelled: The fingerprints of objects of which an item has the label, although they do not.
+    /// - Parameter labelled: The fingerprints of objects that have an item with the searched label, although their own
+    ///   label differs.
     func mayMatch(_ object: TokenObject, _ labelled: Set<Data>) -> Bool {
         if let label = attributes[.label], let own = object.nameWithoutRow, own.labelBytes != label.labelBytes,
             !labelled.contains(object.fingerprint)

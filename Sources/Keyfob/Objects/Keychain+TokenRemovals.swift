@@ -1,11 +1,11 @@
-/// Items that are removed from the token.
+/// Removing items from the token.
 extension Keychain {
     /// Removes items: their rows, and an object with its last row.
     ///
-    /// The certificate of an identity goes, and the key unless another certificate still needs it. A private key
-    /// takes its public half along, unless that is an item of its own. A public key that was stored as an item, or is
-    /// removed by the rules of Keychain Services, stays on the token as long as its private half does, which cannot be
-    /// used without it.
+    /// The certificate of an identity is removed, and the key unless another certificate needs it. The public half of a
+    /// private key is removed with it, unless it is an item of its own. A public key that was stored as an item, or is
+    /// removed by the rules of Keychain Services, stays on the token as long as its private half. The private half
+    /// cannot be used without it.
     func deleteOnToken(_ criteria: Criteria) throws -> Int {
         let keys = try keys()
         let found = try findOnToken(criteria)
@@ -27,7 +27,7 @@ extension Keychain {
         }
     }
 
-    /// Removes the rows of items, or makes tombstones of them, and returns how many there were.
+    /// Deletes the rows of items, or turns them into tombstones, and returns their number.
     private func remove(
         _ items: [Item], leavingTombstones: Bool, _ writer: any StoreWriter, _ keys: VaultKeys
     ) throws -> Int {

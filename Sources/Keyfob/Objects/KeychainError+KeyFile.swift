@@ -37,7 +37,7 @@ extension KeychainError {
         }
     }
 
-    /// The keychain's view of a key or certificate file that cannot be used.
+    /// Returns the error for a key or certificate file that cannot be used.
     static func keyFile(_ error: KeyFileError, fileName: String) -> KeychainError {
         let details = ["file": fileName]
         return switch error.code {

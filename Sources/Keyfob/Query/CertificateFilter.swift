@@ -1,31 +1,31 @@
 import Foundation
 import OpenSSL
 
-/// What a search demands of the certificate itself. Made once for a search: names are normalised here, not per item.
+/// The conditions of a search on the certificate itself. Created once per search, so that names are not normalized per
+/// item.
 struct CertificateFilter {
     private let criteria: Criteria
     private let subjectOptions: String.CompareOptions
     private let emailAddress: String?
     private let issuers: Set<Data>
-    /// By the name of an authority, the names of those that issued its certificates: it may have several.
+    /// The issuer names of each authority, by its own name. An authority may have several certificates.
     private let authorities: [Data: [Data]]
 
-    /// The filter of a search, or `nil` for one that does not look at certificates.
+    /// Creates the filter of a search; fails if the search has no condition on certificates.
     ///
-    /// - Parameter authorities: Certificates among which authorities above a certificate are looked for; walked only
-    ///   where an issuer is asked for.
+    /// - Parameter authorities: Certificates among which the authorities above a certificate are found; used only if
+    ///   the search names an issuer.
     init?(_ criteria: Criteria, authorities: some Sequence<Certificate>) {
         guard criteria.needsCertificate else { return nil }
         self.criteria = criteria
         var options: String.CompareOptions = []
         if criteria.ignoresCase { options.insert(.caseInsensitive) }
         if criteria.ignoresWidth { options.insert(.widthInsensitive) }
-        // A letter with its mark and one that is composed of both differ in bytes: they are told apart unless marks
-        // do not count.
+        // A precomposed and a decomposed letter differ in bytes; they are distinct unless diacritics are ignored.
         options.insert(criteria.ignoresDiacritics ? .diacriticInsensitive : .literal)
         subjectOptions = options
         emailAddress = criteria.emailAddress?.lowercased()
-        // A complete DER name, or its normalised content; what is neither is nobody's.
+        // A complete DER name, or its normalized content; any other value matches no issuer.
         issuers = Set(
             criteria.issuers.map {
                 (try? DistinguishedName(der: $0))?.canonical ?? DistinguishedName.canonical(ofNormalized: $0) ?? $0
@@ -39,9 +39,9 @@ struct CertificateFilter {
             uniquingKeysWith: +)
     }
 
-    /// Whether a certificate is one that is asked for.
+    /// Whether a certificate fulfils the conditions.
     ///
-    /// - Throws: What the search's own test throws.
+    /// - Throws: The errors of the search's own test.
     func matches(_ certificate: Certificate) throws -> Bool {
         if criteria.needsSubject {
             guard let name = certificate.subject.commonName ?? certificate.subjectSummary, isSubject(name) else {
@@ -59,7 +59,7 @@ struct CertificateFilter {
 
     private func isSubject(_ name: String) -> Bool {
         func has(_ text: String?, _ options: String.CompareOptions = []) -> Bool {
-            // Nothing is found in a search for an empty text, and everything has one.
+            // `range(of:)` finds no empty text, but every name contains it.
             guard let text, !text.isEmpty else { return true }
             return name.range(of: text, options: subjectOptions.union(options)) != nil
         }
@@ -68,11 +68,11 @@ struct CertificateFilter {
             && has(criteria.subjectEndsWith, [.anchored, .backwards])
     }
 
-    /// Whether one of the names stands above a certificate: as its issuer, or as that of an authority on the way up.
+    /// Whether one of the issuers is above a certificate, directly or through authorities.
     private func isIssued(_ certificate: Certificate) -> Bool {
         var above: Set = [certificate.issuer.canonical]
         var seen: Set<Data> = []
-        // As deep as Apple looks.
+        // The same depth as in Apple's implementation.
         for _ in 0...10 {
             guard above.isDisjoint(with: issuers) else { return true }
             seen.formUnion(above)

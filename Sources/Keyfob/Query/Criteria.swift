@@ -1,20 +1,20 @@
 public import Foundation
 public import OpenSSL
 
-/// What a search asks for: the untyped form behind ``Query``, for translators such as the Security facade.
+/// The conditions of a search: the untyped form of ``Query``, for translators such as the Security facade.
 ///
-/// Everything given must hold at once. What is not given is a wildcard, with one exception that
-/// Apple's keychain makes: without a value for `synchronizable`, only items are found that are not.
+/// An item must fulfil all given conditions; a missing condition matches any item. There is one exception, as in
+/// Apple's keychain: without a value for `synchronizable`, only items that are not synchronizable are found.
 public struct Criteria: Sendable {
     /// The class of the items.
     public var itemClass: ItemClass
-    /// Attributes that an item must have with just these values.
+    /// Attributes that an item must have with exactly these values.
     public var attributes: ItemAttributes
-    /// The one item that is asked for.
+    /// The reference of the only item to find.
     public var reference: PersistentReference?
-    /// Whether synchronizable items are found: `nil` asks `attributes`, or finds those that are not.
+    /// Whether synchronizable items are found too; if false, `attributes` decides, or only other items are found.
     public var includesSynchronizable = false
-    /// Access groups of which an item must be in one; `nil` finds all groups.
+    /// The access groups to search; `nil` for all groups.
     public var accessGroups: [String]?
     /// Text that the certificate's common name must contain; certificates and identities only.
     public var subjectContains: String?
@@ -22,43 +22,43 @@ public struct Criteria: Sendable {
     public var subjectStartsWith: String?
     /// Text with which the certificate's common name must end; certificates and identities only.
     public var subjectEndsWith: String?
-    /// Text that the certificate's common name must be; certificates and identities only.
+    /// The exact common name of the certificate; certificates and identities only.
     public var subjectIs: String?
     /// Whether comparisons of the common name ignore case.
     public var ignoresCase = false
-    /// Whether comparisons of the common name ignore marks on letters.
+    /// Whether comparisons of the common name ignore diacritics.
     public var ignoresDiacritics = false
-    /// Whether comparisons of the common name take characters of full and half width for the ordinary ones.
+    /// Whether comparisons of the common name treat full-width and half-width characters as the ordinary ones.
     public var ignoresWidth = false
-    /// Names of authorities, one of which is above the certificate: DER or Apple's normalised form, empty for any;
-    /// certificates and identities only.
+    /// Names of authorities, one of which must be above the certificate, in DER or Apple's normalized form; empty for
+    /// any. Certificates and identities only.
     public var issuers: [Data] = []
-    /// An RFC 822 address that the certificate must have, case aside; certificates and identities only.
+    /// An RFC 822 address that the certificate must have, ignoring case; certificates and identities only.
     public var emailAddress: String?
-    /// A moment at which the certificate must be valid; certificates and identities only.
+    /// A date on which the certificate must be valid; certificates and identities only.
     public var validOn: Date?
-    /// A DNS name for which the certificate must be good; certificates and identities only.
+    /// A DNS name that the certificate must match; certificates and identities only.
     public var hostName: String?
-    /// What else is demanded of the certificate; certificates and identities only.
+    /// A further condition on the certificate; certificates and identities only.
     ///
-    /// Called on the caller's thread, for certificates that pass every other filter.
+    /// Called on the caller's thread, for certificates that fulfil all other conditions.
     public var certificateTest: (@Sendable (Certificate) throws -> Bool)?
-    /// A domain in which the server must be: its name, or one that ends with it after a dot; internet passwords only.
+    /// A domain that the server's name must equal or be in; internet passwords only.
     public var serverDomain: String?
-    /// How many items at the most, counted after all filters.
+    /// The maximum number of items, after all other conditions.
     public var limit: Int?
     /// The order of the results.
     public var order: Order = .created
-    /// The rules of Keychain Services where they go beyond Keyfob's own; `nil` for Keyfob's own.
+    /// The rules of Keychain Services that differ from Keyfob's own; `nil` for Keyfob's own.
     package var services: ServicesRules?
 
-    /// Everything of a class.
+    /// Criteria for all items of a class with these attributes.
     public init(_ itemClass: ItemClass, _ attributes: ItemAttributes = ItemAttributes()) {
         self.itemClass = itemClass
         self.attributes = attributes
     }
 
-    /// The item that `reference` names.
+    /// Criteria for the item with a reference.
     public init(_ reference: PersistentReference) {
         itemClass = reference.itemClass
         attributes = ItemAttributes()
@@ -68,19 +68,19 @@ public struct Criteria: Sendable {
 
     /// The order of results.
     public enum Order: Sendable, Hashable {
-        /// Oldest first: the order in which items were added, never by clock.
+        /// Oldest first, in the order in which the items were added, independent of the clock.
         case created
-        /// By label, byte order; without a label last.
+        /// By label in byte order; items without a label last.
         case label
-        /// Changed last, first.
+        /// The most recently changed first.
         case modified
-        /// Expiring first; certificates and identities only.
+        /// The first to expire first; certificates and identities only.
         case expires
     }
 }
 
 extension Criteria: CustomStringConvertible, CustomReflectable {
-    /// The class and the names of what is asked for; never a value.
+    /// The class and the names of the conditions; never a value.
     public var description: String {
         let rest = [
             reference.map(\.description), needsSubject ? "subject" : nil, issuers.isEmpty ? nil : "issuer",
@@ -90,6 +90,6 @@ extension Criteria: CustomStringConvertible, CustomReflectable {
         return "Criteria(\(([itemClass.rawValue] + attributes.names.map(\.rawValue) + rest).joined(separator: " ")))"
     }
 
-    /// A mirror without children: reflection must not print what `description` hides.
+    /// A mirror without children, because reflection must not print the values that `description` hides.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

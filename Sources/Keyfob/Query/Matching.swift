@@ -2,9 +2,9 @@ import Foundation
 import KeyfobPrimitives
 import OpenSSL
 
-/// The one definition of "matches".
+/// The definition of a match.
 extension Criteria {
-    /// The attributes in the form in which items keep them, and the filter for synchronizable items.
+    /// The criteria with attributes in stored form, after a check that the conditions fit the class.
     ///
     /// - Throws: `KeychainError` with code `noSuchAttribute` or `invalidArgument`.
     func normalized() throws(KeychainError) -> Criteria {
@@ -27,18 +27,18 @@ extension Criteria {
         return criteria
     }
 
-    /// Whether the certificate itself must be looked at.
+    /// Whether the certificate itself must be examined.
     var needsCertificate: Bool {
         needsSubject || !issuers.isEmpty || validOn != nil || hostName != nil || emailAddress != nil
             || certificateTest != nil
     }
 
-    /// Whether the certificate's common name must be looked at.
+    /// Whether the certificate's common name must be examined.
     var needsSubject: Bool {
         subjectContains != nil || subjectStartsWith != nil || subjectEndsWith != nil || subjectIs != nil
     }
 
-    /// Whether an item's attributes are those that are asked for. Absent and empty are the same in the primary key.
+    /// Whether an item's attributes match. An absent and an empty attribute of the primary key are equal.
     func matches(_ candidate: ItemAttributes) -> Bool {
         if !includesSynchronizable, attributes[.synchronizable] == nil,
             (candidate[.synchronizable]?.number ?? 0) != 0
@@ -56,7 +56,7 @@ extension Criteria {
             }
         }
         if let serverDomain {
-            // For Apple's, what was given as bytes has no name.
+            // In Apple's keychain, a server given as bytes is not a name.
             if services != nil, case .data? = candidate[.server] { return false }
             guard let server = candidate[.server]?.text, Self.isHost(server, in: serverDomain) else { return false }
         }
@@ -65,13 +65,13 @@ extension Criteria {
         }
     }
 
-    /// Whether a host has this name, or one below it; bytes are compared.
+    /// Whether a host has a name or is in its domain; compared by bytes.
     private static func isHost(_ host: String, in domain: String) -> Bool {
         let (host, domain) = (Array(host.utf8), Array(domain.utf8))
         return host == domain || host.reversed().starts(with: ([UInt8(ascii: ".")] + domain).reversed())
     }
 
-    /// Puts items in the order that is asked for and applies the limit.
+    /// Sorts items in the order of the criteria and applies the limit.
     func arranged(_ items: [Item]) -> [Item] {
         var items = items
         switch order {
@@ -92,7 +92,7 @@ extension Criteria {
 
     private func expiry(_ item: Item) -> Date? {
         guard item.certificateDER != nil else { return nil }
-        // What is not a certificate does not expire.
+        // Data that is not a certificate does not expire.
         return (try? item.certificate)?.notAfter
     }
 

@@ -7,30 +7,30 @@ public import Foundation
 /// let expiring = try keychain.find(.identities.validOn(.now).limit(10))
 /// ```
 ///
-/// An argument that is not given is a wildcard.
+/// A missing argument matches any value.
 public struct Query<Result: KeychainItem>: Sendable {
-    /// The untyped form.
+    /// The untyped form of the query.
     public var criteria: Criteria
 
-    /// A query from its untyped form, which must be of the result's class.
+    /// Creates a query from criteria, which must be of the result's class.
     public init(_ criteria: Criteria) {
         precondition(
             criteria.itemClass == Result.itemClass, "the criteria ask for another class than the query returns")
         self.criteria = criteria
     }
 
-    /// Everything of the class.
+    /// Creates a query for all items of the class.
     public init() { criteria = Criteria(Result.itemClass) }
 
-    /// Also demands that an attribute has just this value.
+    /// Requires an attribute to have exactly this value.
     public func having(_ name: AttributeName, _ value: AttributeValue) -> Self {
         changing { $0.attributes[name] = value }
     }
 
-    /// At most `count` items, counted after all filters.
+    /// Limits the results to `count` items, after all other conditions.
     public func limit(_ count: Int) -> Self { changing { $0.limit = count } }
 
-    /// Results in this order.
+    /// Sorts the results in this order.
     public func ordered(by order: Criteria.Order) -> Self { changing { $0.order = order } }
 
     private func changing(_ change: (inout Criteria) -> Void) -> Self {
@@ -47,7 +47,7 @@ public struct Query<Result: KeychainItem>: Sendable {
 }
 
 extension Query where Result == GenericPassword {
-    /// Generic passwords of a service and an account.
+    /// Generic passwords with a service and an account.
     public static func genericPassword(service: String? = nil, account: String? = nil, label: String? = nil) -> Query {
         matching([(.service, service), (.account, account), (.label, label)])
     }
@@ -57,7 +57,7 @@ extension Query where Result == GenericPassword {
 }
 
 extension Query where Result == InternetPassword {
-    /// Internet passwords of a server and an account.
+    /// Internet passwords with a server and an account.
     public static func internetPassword(
         server: String? = nil, account: String? = nil, protocol: InternetProtocol? = nil, port: Int? = nil,
         path: String? = nil
@@ -84,7 +84,7 @@ extension Query where Result == KeyItem {
     /// All keys.
     public static var keys: Query { Query() }
 
-    /// Only keys of this half.
+    /// Requires keys of this class: public, private or symmetric.
     public func keyClass(_ keyClass: KeyClass) -> Query { having(.keyClass, .number(keyClass.rawValue)) }
 }
 
@@ -99,7 +99,7 @@ extension Query where Result == Identity {
 public protocol CertifiedItem: KeychainItem {}
 
 extension Query where Result: CertifiedItem {
-    /// The common name contains `text`.
+    /// Requires the common name to contain `text`.
     public func subjectContains(_ text: String, ignoringCase: Bool = false) -> Self {
         changing {
             $0.subjectContains = text
@@ -107,12 +107,12 @@ extension Query where Result: CertifiedItem {
         }
     }
 
-    /// The certificate was issued by this name, directly or through authorities in the keychain; DER.
+    /// Requires the certificate to be issued by this name in DER, directly or through authorities in the keychain.
     public func issuer(_ name: Data) -> Self { changing { $0.issuers = [name] } }
 
-    /// The certificate is valid at `date`.
+    /// Requires the certificate to be valid on a date.
     public func validOn(_ date: Date) -> Self { changing { $0.validOn = date } }
 
-    /// The certificate is good for a DNS name.
+    /// Requires the certificate to match a DNS name.
     public func host(_ name: String) -> Self { changing { $0.hostName = name } }
 }
