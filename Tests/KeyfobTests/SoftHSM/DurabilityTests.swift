@@ -147,10 +147,10 @@ struct DurabilityTests {
         let healed = try failing("key", syncOf: place.path)
         #expect(try healed.find(.keys).isEmpty)
         #expect(try objects(in: place) == before)
-        #expect(try healed.store.read { try $0.rowCount() } == rows)
+        // The next change forgets the object that was never made.
+        #expect(try healed.store.read { try $0.rowCount() - $0.unfinishedRows().count } == rows)
         #expect(try healed.vaultFindings().isEmpty)
     }
-
 }
 
 @Suite struct TokenSynchronizationTests {
