@@ -6,8 +6,7 @@ import PKCS11
 
 /// A process that ends while its threads use the token, as a server does.
 extension TestChild {
-    ///
-    /// - `twice`: two threads end it at once. `forked`: a child ends first, and must leave the token alone.
+    /// Ends the process while eight threads sign; with `twice`, two threads end it at once.
     static func endAtWork(_ keychain: Keychain, _ how: [String]) throws {
         let key = try keychain.tokenKey(for: keychain.generateKey(.p256, label: "end"))
         let hasBegun = DispatchSemaphore(value: 0)
@@ -21,14 +20,6 @@ extension TestChild {
             }
         }
         for _ in 0..<40 { hasBegun.wait() }
-        if how.first == "forked" {
-            let child = cFork()
-            guard child != 0 else { exit(0) }
-            var status: Int32 = 0
-            while unsafe waitpid(child, &status, 0) < 0 && errno == EINTR {}
-            guard status == 0 else { exit(74) }
-            _ = try key.sign([1, 2, 3], using: .ecdsa(.sha256))
-        }
         if how.first == "twice" { Thread.detachNewThread { exit(0) } }
         exit(0)
     }

@@ -5,7 +5,7 @@ import Testing
 
 /// exit(3) destroys the state of C++ libraries such as SoftHSM while other threads go on.
 @Suite struct ProcessEndTests {
-    @Test(arguments: [[], ["twice"], ["forked"]])
+    @Test(arguments: [[], ["twice"]])
     func `a process ends in peace while its threads sign`(how: [String]) throws {
         let test = try TestKeychain()
         for _ in 0..<12 { #expect(try Child(test, ["end"] + how).waitForEnd().status == 0) }
