@@ -50,10 +50,14 @@ let package = Package(
         .target(name: "KeyfobPrimitives", dependencies: ["CLinux"]),
         .target(name: "PKCS11", dependencies: ["CP11Kit", "KeyfobPrimitives"]),
         .target(name: "OpenSSL", dependencies: ["COpenSSL", "KeyfobPrimitives"]),
+        // Files, child processes and errors of the layers above. PKCS11 and OpenSSL do not see them.
+        .target(name: "KeyfobSystem", dependencies: ["CLinux", "KeyfobPrimitives"]),
+        // Items, attributes, queries and references: values without input or output.
+        .target(name: "KeyfobModel", dependencies: ["KeyfobSystem", "KeyfobPrimitives", "OpenSSL"]),
         .target(
             name: "Keyfob",
             dependencies: [
-                "CLinux", "KeyfobPrimitives", "PKCS11", "OpenSSL",
+                "CLinux", "KeyfobModel", "KeyfobSystem", "KeyfobPrimitives", "PKCS11", "OpenSSL",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),

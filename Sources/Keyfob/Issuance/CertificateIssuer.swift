@@ -64,9 +64,6 @@ public struct IssuedCertificate: Sendable {
 }
 
 extension KeychainError {
-    /// The error of an operation that stopped because it was asked to.
-    package static let stopped = KeychainError(.cancelled, "stopped.")
-
     /// Runs `body` and maps its errors: contents that cannot be encoded in a request or certificate are an invalid
     /// argument.
     static func describingRequests<Result>(_ body: () throws -> Result) throws -> Result {

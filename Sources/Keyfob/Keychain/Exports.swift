@@ -1,2 +1,4 @@
-// Callers need these types to use the keychain: secrets are `SecretBytes`.
+// A program needs these types to call the keychain: items, queries, errors, and secrets as `SecretBytes`.
+@_exported public import KeyfobModel
 @_exported public import KeyfobPrimitives
+@_exported public import KeyfobSystem

@@ -16,7 +16,7 @@ public enum AttributeValue: Sendable {
     case date(Date)
 
     /// The four forms, with their numbers in encoded attributes.
-    enum Kind: UInt8 {
+    package enum Kind: UInt8 {
         case string = 1
         case data = 2
         case number = 3
@@ -42,7 +42,7 @@ public enum AttributeValue: Sendable {
     /// The bytes that represent the value in digests and comparisons: a letter for the kind, then the value.
     ///
     /// Text and bytes share a letter, because in Apple's keychain a string and the same bytes match and collide.
-    var canonicalBytes: [UInt8] {
+    package var canonicalBytes: [UInt8] {
         switch self {
         case .string(let text): [UInt8(ascii: "b")] + Array(text.utf8)
         case .data(let data): [UInt8(ascii: "b")] + data
@@ -107,12 +107,12 @@ extension AttributeValue: ExpressibleByStringLiteral, ExpressibleByIntegerLitera
 
 extension FixedWidthInteger {
     /// The bytes of the value, most significant first.
-    var bigEndianBytes: [UInt8] {
+    package var bigEndianBytes: [UInt8] {
         (0..<Self.bitWidth / 8).reversed().map { UInt8(truncatingIfNeeded: self >> Self($0 * 8)) }
     }
 
     /// Creates the value of `bytes`, most significant first; fails unless their number is that of the type.
-    init?(bigEndianBytes bytes: some Collection<UInt8>) {
+    package init?(bigEndianBytes bytes: some Collection<UInt8>) {
         guard bytes.count == Self.bitWidth / 8 else { return nil }
         self = bytes.reduce(0) { $0 << 8 | Self(truncatingIfNeeded: $1) }
     }

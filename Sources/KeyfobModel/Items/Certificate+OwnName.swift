@@ -1,6 +1,5 @@
 import KeyfobPrimitives
 package import OpenSSL
-import PKCS11
 
 extension Certificate {
     /// The default name of the certificate in a keychain; `nil` if there is none.
@@ -11,6 +10,6 @@ extension Certificate {
         let names = [subjectSummary, dnsNames.first { !$0.isBlank }]
         let others = subject.commonName?.isBlank ?? false ? names.reversed() : names
         return (others + [emailAddresses.first, subject.organization]).compactMap { $0 }
-            .first { !$0.isBlank && !PKCS11URI.hasScheme($0) }
+            .first { !$0.isBlank && !$0.lowercased().hasPrefix("pkcs11:") }
     }
 }

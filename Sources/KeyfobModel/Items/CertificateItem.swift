@@ -33,7 +33,7 @@ public struct CertificateItem: CertifiedItem {
 extension ItemAttributes {
     /// Creates the attributes that Apple's keychain derives from a certificate: the X.509 version (1 to 3), the
     /// encoding 3 (DER), the normalized names, the serial number, the key identifiers and a label.
-    init(certificate: Certificate) {
+    package init(certificate: Certificate) {
         self.init()
         self[.certificateType] = .number(Int64(certificate.version))
         self[.certificateEncoding] = .number(3)

@@ -1,4 +1,5 @@
 import Foundation
+public import KeyfobSystem
 
 /// The schema of an item class: its attributes, their kinds, and the primary key.
 ///
@@ -38,7 +39,7 @@ public final class ClassSchema: Sendable {
     /// The attributes of the primary key, in the order in which they are digested.
     public let primaryKey: [Definition]
     /// Pairs of attributes that are often searched together and share an index.
-    let pairs: [(AttributeName, AttributeName)]
+    package let pairs: [(AttributeName, AttributeName)]
     private let index: AttributeIndex
 
     /// The definition of an attribute, or `nil` if the class does not have it.
@@ -230,13 +231,13 @@ extension ClassSchema {
     }
 
     /// The value that stands for a missing attribute of the primary key; `nil` for other attributes.
-    func emptyValue(ofPrimaryKey name: AttributeName) -> AttributeValue? {
+    package func emptyValue(ofPrimaryKey name: AttributeName) -> AttributeValue? {
         guard let place = index[name], definitions[place].isPrimaryKey else { return nil }
         return Self.emptyValue(of: definitions[place].kind)
     }
 
     /// The value that stands for a missing attribute in the primary key, in which absent and empty are equal.
-    static func emptyValue(of kind: Kind) -> AttributeValue {
+    package static func emptyValue(of kind: Kind) -> AttributeValue {
         switch kind {
         case .blob, .data, .string: .data(Data())
         case .number: .number(0)

@@ -25,7 +25,7 @@ public struct Identity: CertifiedItem {
     /// The private key.
     public var key: KeyItem {
         var key = Item(.key, attributes)
-        key.object = item.object
+        key.tokenObject = item.tokenObject
         return KeyItem(item: key)
     }
 }

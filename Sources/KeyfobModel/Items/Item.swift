@@ -1,5 +1,5 @@
 public import Foundation
-import OpenSSL
+package import OpenSSL
 
 /// An item of any class: its attributes and, once it is stored, its persistent reference.
 ///
@@ -12,30 +12,29 @@ public struct Item: Sendable {
     public var attributes: ItemAttributes
     /// The attributes as they were read. `write` stores only the differences, so that two programs that change
     /// different attributes of an item do not overwrite each other's changes.
-    var stored: ItemAttributes?
+    package var stored: ItemAttributes?
     /// The item's reference; `nil` before it is added.
-    public internal(set) var reference: PersistentReference?
+    public package(set) var reference: PersistentReference?
     /// Whether the item has a secret; `false` before it is added.
-    public internal(set) var hasSecret: Bool
+    public package(set) var hasSecret: Bool
     /// The certificate in DER, for certificates and identities.
-    public internal(set) var certificateDER: Data?
-    /// The token object of a certificate or key; for an identity, that of its private key.
-    var object: TokenObject?
-    /// The token object of an identity's certificate.
-    var certificateObject: TokenObject?
+    public package(set) var certificateDER: Data?
+    /// The object on the token behind a certificate or key, and behind an identity its private key's; a `TokenObject`.
+    package var tokenObject: (any Sendable)?
+    /// The certificate's object behind an identity; a `TokenObject`.
+    package var tokenCertificate: (any Sendable)?
+    /// The certificate of certificates and identities, if it was parsed when the item was found.
+    package var parsedCertificate: Certificate?
     /// Whether the vault has a row for the item; if false, only the token has it.
-    var isRecorded: Bool
+    package var isRecorded: Bool
     /// The reference of an identity's key; `reference` is that of the certificate.
-    package internal(set) var keyReference: PersistentReference?
+    package var keyReference: PersistentReference?
 
     /// The certificate of a certificate or identity; parsed here if the search did not parse it.
     ///
     /// - Throws: `KeyFileError` if the object on the token is not a certificate.
-    var certificate: Certificate {
-        get throws {
-            if let certificate = (certificateObject ?? object)?.parsed.certificate { return certificate }
-            return try Certificate(der: certificateDER ?? Data())
-        }
+    package var certificate: Certificate {
+        get throws { try parsedCertificate ?? Certificate(der: certificateDER ?? Data()) }
     }
 
     /// Creates an item that is not stored yet.

@@ -95,7 +95,7 @@ public struct ItemAttributes: Sendable {
     }
 
     /// The attributes with these names.
-    func filtered(_ names: Set<AttributeName>) -> ItemAttributes {
+    package func filtered(_ names: Set<AttributeName>) -> ItemAttributes {
         var result = ItemAttributes()
         for (name, value) in self where names.contains(name) { result[name] = value }
         return result
@@ -115,7 +115,7 @@ public struct ItemAttributes: Sendable {
     /// Compares the encoded bytes.
     ///
     /// - Parameter implied: The value of an attribute that `candidate` lacks.
-    func match(_ candidate: ItemAttributes, implied: (AttributeName) -> AttributeValue?) -> Bool {
+    package func match(_ candidate: ItemAttributes, implied: (AttributeName) -> AttributeValue?) -> Bool {
         var position = 0
         while let wanted = Entry(at: position, in: encoded) {
             position = wanted.end
@@ -133,7 +133,7 @@ public struct ItemAttributes: Sendable {
     }
 
     /// Whether every attribute passes a test of its name and the kind of its value; values are not decoded.
-    func allKinds(_ test: (AttributeName, AttributeValue.Kind) -> Bool) -> Bool {
+    package func allKinds(_ test: (AttributeName, AttributeValue.Kind) -> Bool) -> Bool {
         var position = 0
         while let entry = Entry(at: position, in: encoded) {
             guard let kind = entry.kind, test(AttributeName(code: entry.code), kind) else {
@@ -177,7 +177,7 @@ extension AttributeName {
     }
 
     /// Creates the name with this ``code``.
-    init(code: UInt32) {
+    package init(code: UInt32) {
         let characters = unsafe String(unsafeUninitializedCapacity: 4) { bytes in
             for index in 0..<4 { unsafe bytes[index] = UInt8(truncatingIfNeeded: code >> (24 - 8 * UInt32(index))) }
             return 4

@@ -1,9 +1,9 @@
 import Foundation
-import OpenSSL
+package import OpenSSL
 
 /// The conditions of a search on the certificate itself. Created once per search, so that names are not normalized per
 /// item.
-struct CertificateFilter {
+package struct CertificateFilter {
     private let criteria: Criteria
     private let subjectOptions: String.CompareOptions
     private let emailAddress: String?
@@ -15,7 +15,7 @@ struct CertificateFilter {
     ///
     /// - Parameter authorities: Certificates among which the authorities above a certificate are found; used only if
     ///   the search names an issuer.
-    init?(_ criteria: Criteria, authorities: some Sequence<Certificate>) {
+    package init?(_ criteria: Criteria, authorities: some Sequence<Certificate>) {
         guard criteria.needsCertificate else { return nil }
         self.criteria = criteria
         var options: String.CompareOptions = []
@@ -42,7 +42,7 @@ struct CertificateFilter {
     /// Whether a certificate fulfils the conditions.
     ///
     /// - Throws: The errors of the search's own test.
-    func matches(_ certificate: Certificate) throws -> Bool {
+    package func matches(_ certificate: Certificate) throws -> Bool {
         if criteria.needsSubject {
             guard let name = certificate.subject.commonName ?? certificate.subjectSummary, isSubject(name) else {
                 return false

@@ -1,13 +1,14 @@
 import Foundation
 import KeyfobPrimitives
 import OpenSSL
+package import KeyfobSystem
 
 /// The definition of a match.
 extension Criteria {
     /// The criteria with attributes in stored form, after a check that the conditions fit the class.
     ///
     /// - Throws: `KeychainError` with code `noSuchAttribute` or `invalidArgument`.
-    func normalized() throws(KeychainError) -> Criteria {
+    package func normalized() throws(KeychainError) -> Criteria {
         var criteria = self
         criteria.attributes = try ClassSchema.of(itemClass).coerce(attributes)
         if services == nil, itemClass.livesOnToken { criteria.attributes = criteria.attributes.withTextLabel }
@@ -28,18 +29,18 @@ extension Criteria {
     }
 
     /// Whether the certificate itself must be examined.
-    var needsCertificate: Bool {
+    package var needsCertificate: Bool {
         needsSubject || !issuers.isEmpty || validOn != nil || hostName != nil || emailAddress != nil
             || certificateTest != nil
     }
 
     /// Whether the certificate's common name must be examined.
-    var needsSubject: Bool {
+    package var needsSubject: Bool {
         subjectContains != nil || subjectStartsWith != nil || subjectEndsWith != nil || subjectIs != nil
     }
 
     /// Whether an item's attributes match. An absent and an empty attribute of the primary key are equal.
-    func matches(_ candidate: ItemAttributes) -> Bool {
+    package func matches(_ candidate: ItemAttributes) -> Bool {
         if !includesSynchronizable, attributes[.synchronizable] == nil,
             (candidate[.synchronizable]?.number ?? 0) != 0
         { return false }
@@ -72,7 +73,7 @@ extension Criteria {
     }
 
     /// Sorts items in the order of the criteria and applies the limit.
-    func arranged(_ items: [Item]) -> [Item] {
+    package func arranged(_ items: [Item]) -> [Item] {
         var items = items
         switch order {
         case .created: break

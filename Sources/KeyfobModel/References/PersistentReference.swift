@@ -1,5 +1,6 @@
 public import Foundation
 import KeyfobPrimitives
+public import KeyfobSystem
 
 /// A name for one item that survives everything but the item's deletion.
 ///
@@ -18,15 +19,21 @@ public struct PersistentReference: Hashable, Sendable {
     /// The item's identity, 16 bytes.
     public let identity: Data
     /// Where on a token the object is; `nil` for passwords.
-    let locator: Locator?
+    package let locator: Locator?
 
-    struct Locator: Hashable, Sendable {
-        let serialNumber: String
-        let objectID: Data
-        let hint: UInt64
+    package struct Locator: Hashable, Sendable {
+        package let serialNumber: String
+        package let objectID: Data
+        package let hint: UInt64
+
+        package init(serialNumber: String, objectID: Data, hint: UInt64) {
+            self.serialNumber = serialNumber
+            self.objectID = objectID
+            self.hint = hint
+        }
     }
 
-    init(itemClass: ItemClass, identity: Data, locator: Locator? = nil) {
+    package init(itemClass: ItemClass, identity: Data, locator: Locator? = nil) {
         self.itemClass = itemClass
         self.identity = identity
         self.locator = locator
@@ -102,7 +109,7 @@ extension PersistentReference {
     }
 
     /// The same item under another class tag: an identity is named by its certificate.
-    func retagged(_ itemClass: ItemClass) -> PersistentReference {
+    package func retagged(_ itemClass: ItemClass) -> PersistentReference {
         PersistentReference(itemClass: itemClass, identity: identity, locator: locator)
     }
 }

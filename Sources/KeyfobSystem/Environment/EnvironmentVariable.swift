@@ -1,5 +1,5 @@
 import Foundation
-import KeyfobPrimitives
+package import KeyfobPrimitives
 
 /// Variables in the environment of this process, read one at a time.
 package enum EnvironmentVariable {
@@ -18,7 +18,7 @@ package enum EnvironmentVariable {
     private static let differences = Lock(Differences())
 
     /// The value of `name`, also an empty one; `nil` where it is not set.
-    static func value(_ name: String) -> String? {
+    package static func value(_ name: String) -> String? {
         differences.withLock { _ in unlockedValue(name) }
     }
 
@@ -27,7 +27,7 @@ package enum EnvironmentVariable {
     }
 
     /// Sets a variable for this process and the libraries in it; children are given what it was before.
-    static func set(_ name: String, to value: String) {
+    package static func set(_ name: String, to value: String) {
         differences.withLock { differences in
             if !differences.before.contains(where: { $0.name == name }) {
                 differences.before.append((name, unlockedValue(name)))
@@ -37,7 +37,7 @@ package enum EnvironmentVariable {
     }
 
     /// Makes a variable again what it was before the first `set(_:to:)`; nothing where nobody has set it.
-    static func restore(_ name: String) {
+    package static func restore(_ name: String) {
         differences.withLock { differences in
             guard let index = differences.before.firstIndex(where: { $0.name == name }) else { return }
             if let value = differences.before.remove(at: index).value {
@@ -50,7 +50,7 @@ package enum EnvironmentVariable {
 
     /// The secret that is the value of `name`, which is then gone: from our environment, from that of every later
     /// child, and from `/proc/PID/environ`, because the bytes themselves are overwritten.
-    static func take(_ name: String) -> SecretBytes? {
+    package static func take(_ name: String) -> SecretBytes? {
         differences.withLock { _ in
             guard let value = unsafe getenv(name) else { return nil }
             let count = unsafe strlen(value)

@@ -24,7 +24,7 @@ package enum InheritedDescriptors {
     }
 
     /// As `contains(_:)`, also of one that a PIN was taken from.
-    static func wasOpen(_ number: Int32) -> Bool {
+    package static func wasOpen(_ number: Int32) -> Bool {
         guard fcntl(number, F_GETFD) >= 0 else { return false }
         guard areNoted.load(ordering: .sequentiallyConsistent), let numbers else { return true }
         return numbers.contains(number)

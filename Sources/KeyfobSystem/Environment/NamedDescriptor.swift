@@ -5,20 +5,20 @@ import KeyfobPrimitives
 ///
 /// A descriptor that was taken is closed, and the next file that the process opens may have its number. What names
 /// it, such as a configuration, still means the former one.
-enum NamedDescriptor {
+package enum NamedDescriptor {
     /// The numbers that were taken, and that nobody has named anew since.
     private static let taken = Lock<[Int32]>([])
 
     /// Notes that `number` means what is open under it from now on.
-    static func nameAnew(_ number: Int32) {
+    package static func nameAnew(_ number: Int32) {
         taken.withLock { taken in taken.removeAll { $0 == number } }
     }
 
     /// Whether the number was taken, and not named anew since.
-    static func isTaken(_ number: Int32) -> Bool { taken.withLock { $0.contains(number) } }
+    package static func isTaken(_ number: Int32) -> Bool { taken.withLock { $0.contains(number) } }
 
     /// Keeps the descriptor from every later child.
-    static func withhold(_ number: Int32) {
+    package static func withhold(_ number: Int32) {
         taken.withLock { taken in
             guard !taken.contains(number) else { return }
             // One that is not open is for whoever reads it to report.
@@ -32,7 +32,7 @@ enum NamedDescriptor {
     ///
     /// - Parameter name: What messages call it.
     /// - Throws: `fileUnavailable` where it is not open, or was taken already.
-    static func take(_ number: Int32, named name: String) throws(KeychainError) -> Int32 {
+    package static func take(_ number: Int32, named name: String) throws(KeychainError) -> Int32 {
         try taken.withLock { (taken) throws(KeychainError) -> Int32 in
             guard !taken.contains(number) else {
                 throw KeychainError(
@@ -52,7 +52,7 @@ enum NamedDescriptor {
     }
 
     /// The error for one that cannot be read.
-    static func unavailable(_ number: Int32, named name: String, _ reason: Int32) -> KeychainError {
+    package static func unavailable(_ number: Int32, named name: String, _ reason: Int32) -> KeychainError {
         let error = KeychainError.file("read", name, reason)
         let hint = reason == EBADF ? "Let the shell open it: \(number)< FILE" : nil
         return KeychainError(error.code, error.message, hint: hint, details: error.details)

@@ -167,6 +167,11 @@ extension KeychainError.Code {
     public static let failed = Self(rawValue: "failed")
 }
 
+extension KeychainError {
+    /// The error of an operation that was asked to stop and has stopped.
+    package static let stopped = KeychainError(.cancelled, "stopped.")
+}
+
 extension KeychainError: CustomStringConvertible {
     /// The message and, on a line of its own, the hint.
     public var description: String {

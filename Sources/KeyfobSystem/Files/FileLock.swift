@@ -8,7 +8,7 @@ package import KeyfobPrimitives
 /// in one process exclude each other like two processes.
 package struct FileLock: ~Copyable {
     /// Whether others may hold it at the same time.
-    enum Mode {
+    package enum Mode {
         /// By one alone.
         case exclusive
         /// By any number, but not beside one who has it alone.
@@ -48,12 +48,12 @@ package struct FileLock: ~Copyable {
     }
 
     /// By name: a child that was forked meanwhile has the descriptor, too, and would keep the lock.
-    consuming func release() { flock(file.descriptor, LOCK_UN) }
+    package consuming func release() { flock(file.descriptor, LOCK_UN) }
 
     /// Waits for the lock until `deadline`; makes the lock file, mode 0600, if it is missing.
     ///
     /// - Throws: `timedOut` at the deadline; `fileUnavailable` when the file cannot be opened.
-    init(_ url: URL, _ mode: Mode = .exclusive, deadline: Deadline) throws(KeychainError) {
+    package init(_ url: URL, _ mode: Mode = .exclusive, deadline: Deadline) throws(KeychainError) {
         guard let file = OpenFile(path: url.filePath, flags: O_RDWR | O_CREAT | O_NOFOLLOW) else {
             throw .file("lock", url.filePath, errno)
         }

@@ -1,5 +1,5 @@
 import CLinux
-import Foundation
+package import Foundation
 
 /// File systems whose files are never on a disk: tmpfs and ramfs.
 package enum MemoryFileSystem {
@@ -10,7 +10,7 @@ package enum MemoryFileSystem {
     }
 
     /// Whether a directory is in one, or will be when it is made.
-    static func willHold(_ url: URL) -> Bool {
+    package static func willHold(_ url: URL) -> Bool {
         var place = url
         while unsafe access(place.filePath, F_OK) != 0, errno == ENOENT, place.filePath != "/" {
             place = place.deletingLastPathComponent()

@@ -1,14 +1,14 @@
-import Foundation
+package import Foundation
 import Glibc
 
 /// A directory that is being read, straight by the system's calls: Foundation's enumeration costs some 50 µs a file,
 /// which a check before every search cannot pay.
-@safe struct OpenDirectory: ~Copyable {
+@safe package struct OpenDirectory: ~Copyable {
     private let stream: OpaquePointer
     private let path: String
 
     /// Opens the directory; `nil` with `errno` where that fails.
-    init?(path: String) {
+    package init?(path: String) {
         guard let stream = unsafe opendir(path) else { return nil }
         unsafe self.stream = stream
         self.path = path
@@ -17,7 +17,7 @@ import Glibc
     deinit { unsafe closedir(stream) }
 
     /// The names in a directory, in no order; none where it is missing.
-    static func names(in url: URL) throws(KeychainError) -> [String] {
+    package static func names(in url: URL) throws(KeychainError) -> [String] {
         guard let directory = OpenDirectory(path: url.filePath) else {
             if errno == ENOENT { return [] }
             throw .file("read", url.filePath, errno)
@@ -28,12 +28,12 @@ import Glibc
     }
 
     /// The descriptor, for calls that are relative to the directory.
-    var descriptor: Int32 { unsafe dirfd(stream) }
+    package var descriptor: Int32 { unsafe dirfd(stream) }
 
     /// Calls `body` with each name that is left, in no order, `.` and `..` among them. Behind the name there is a zero.
     ///
     /// - Throws: `fileUnavailable` where the directory cannot be read to its end: what is missing then is not gone.
-    func forEachName(_ body: (UnsafeBufferPointer<UInt8>) -> Void) throws(KeychainError) {
+    package func forEachName(_ body: (UnsafeBufferPointer<UInt8>) -> Void) throws(KeychainError) {
         while true {
             // The end, and an error, are told apart by this alone.
             errno = 0

@@ -1,4 +1,4 @@
-import CLinux
+package import CLinux
 import Foundation
 package import KeyfobPrimitives
 
@@ -51,7 +51,7 @@ package struct OpenFile: ~Copyable {
     deinit { close(descriptor) }
 
     /// What fstat(2) says.
-    func status() throws(KeychainError) -> stat {
+    package func status() throws(KeychainError) -> stat {
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0 else { throw .file("read", path, errno) }
         return status
@@ -158,7 +158,7 @@ package struct OpenFile: ~Copyable {
     }
 
     /// What the name of a file ends with that `replace` is writing: the name to be, a number, and this.
-    static let unfinishedSuffix = ".new"
+    package static let unfinishedSuffix = ".new"
 
     /// Replaces the file at `path` in one step: who reads it sees the old content or the new, whatever ends us when.
     /// Once this has returned it is the new, also after a power cut. Blocks for the syncs.
@@ -184,7 +184,7 @@ package struct OpenFile: ~Copyable {
     }
 
     /// The directory that the file at `path` lies in, as far as the path tells.
-    static func directory(of path: String) -> String {
+    package static func directory(of path: String) -> String {
         guard let end = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
         return end > path.startIndex ? String(path[..<end]) : "/"
     }
@@ -192,7 +192,7 @@ package struct OpenFile: ~Copyable {
     /// Makes what was created, renamed or removed in the directory at `path` survive a power cut.
     ///
     /// - Throws: `fileUnavailable` where it is missing, or the disk fails.
-    static func synchronizeDirectory(_ path: String) throws(KeychainError) {
+    package static func synchronizeDirectory(_ path: String) throws(KeychainError) {
         guard let directory = OpenFile(path: path, flags: O_RDONLY | O_DIRECTORY) else {
             // One that may be written to and searched, but not read, nobody can sync: what was done in it is done.
             if errno == EACCES { return }

@@ -1,4 +1,4 @@
-import CLinux
+package import CLinux
 package import Foundation
 package import KeyfobPrimitives
 
@@ -56,7 +56,7 @@ package enum PrivateFile {
     /// Removes what kills have left of the file at `url` while it was being written. Call it where nobody writes it.
     ///
     /// - Throws: As `remove`; `fileUnavailable` where the directory cannot be read.
-    static func removeUnfinished(_ url: URL) throws(KeychainError) {
+    package static func removeUnfinished(_ url: URL) throws(KeychainError) {
         let directory = url.deletingLastPathComponent()
         for name in try OpenDirectory.names(in: directory)
         where name.hasPrefix(url.lastPathComponent + ".") && name.hasSuffix(OpenFile.unfinishedSuffix) {
@@ -101,7 +101,7 @@ package enum PrivateFile {
     /// of containers that any user may run, and every home where umask is 002.
     ///
     /// - Throws: `unsafeFile`; `fileUnavailable`.
-    static func requireOwnDirectory(_ url: URL) throws(KeychainError) {
+    package static func requireOwnDirectory(_ url: URL) throws(KeychainError) {
         let path = url.filePath
         var status = stat()
         guard unsafe stat(path, &status) == 0 else {
@@ -122,7 +122,7 @@ package enum PrivateFile {
     /// Refuses a file that is not regular, belongs to neither us nor root, or is readable by others.
     ///
     /// - Parameter option: The command's option that accepts it all the same, where there is one.
-    static func requirePrivate(_ status: stat, path: String, option: String? = nil) throws(KeychainError) {
+    package static func requirePrivate(_ status: stat, path: String, option: String? = nil) throws(KeychainError) {
         guard status.st_mode & S_IFMT == S_IFREG else { throw refusal(path, "is not a regular file") }
         guard status.st_uid == geteuid() || status.st_uid == 0 else { throw refusal(path, "belongs to another user") }
         guard status.st_mode & 0o077 == 0 else {
@@ -142,7 +142,7 @@ package enum PrivateFile {
     /// is not there is fine.
     ///
     /// - Throws: `unsafeFile`; `fileUnavailable`.
-    static func requireUnwritableByOthers(_ path: String) throws(KeychainError) {
+    package static func requireUnwritableByOthers(_ path: String) throws(KeychainError) {
         var status = stat()
         guard unsafe stat(path, &status) == 0 else {
             if errno == ENOENT { return }

@@ -10,7 +10,7 @@ extension URL {
 
     /// `standardizedFileURL`, which takes Foundation longer than opening a keychain's configuration, only for a path
     /// that is not so already.
-    var standardizedPath: URL {
+    package var standardizedPath: URL {
         // How many dots there are since the last slash; `nil` after anything else.
         var dots: Int? = 0
         var isFirst = true

@@ -1,10 +1,10 @@
-import CLinux
+package import CLinux
 import Foundation
 package import KeyfobPrimitives
 
 /// A program that was started to give a secret; killed and reaped when it goes out of scope, as by `end()`.
 @safe package struct ChildProcess: ~Copyable {
-    let identifier: pid_t
+    package let identifier: pid_t
     private let ownsGroup: Bool
     /// Whether it was waited for, or is by a thread.
     private var isSettled = false
@@ -61,7 +61,7 @@ package import KeyfobPrimitives
     }
 
     /// Its exit status if it has ended: 0...255, or 128 plus the signal; `nil` while it runs.
-    mutating func exitStatus() -> Int32? {
+    package mutating func exitStatus() -> Int32? {
         // Looked at before it is reaped: as long as it runs, a handler of signals must find it.
         if keyfob_is_running(identifier) != 0 { return nil }
         var status: Int32 = 0
@@ -90,7 +90,7 @@ package import KeyfobPrimitives
     /// waits for a disk that does not answer ends when that does. A thread reaps it whenever that is.
     ///
     /// - Returns: Whether it has ended.
-    mutating func end() -> Bool {
+    package mutating func end() -> Bool {
         guard !isSettled else { return true }
         isSettled = true
         return Self.terminate(identifier, group: ownsGroup)
@@ -133,12 +133,12 @@ package import KeyfobPrimitives
 }
 
 /// Waits until `descriptor` can be read, at most `limit` and at most until `deadline`; false if it cannot.
-func waitForInput(_ descriptor: Int32, _ deadline: Deadline, limit: Duration = .seconds(3600)) -> Bool {
+package func waitForInput(_ descriptor: Int32, _ deadline: Deadline, limit: Duration = .seconds(3600)) -> Bool {
     waitUntilReady(descriptor, for: POLLIN, deadline, limit: limit)
 }
 
 /// Waits until `descriptor` can be written to, at most an hour and at most until `deadline`; false if it cannot.
-func waitForRoom(_ descriptor: Int32, _ deadline: Deadline) -> Bool {
+package func waitForRoom(_ descriptor: Int32, _ deadline: Deadline) -> Bool {
     waitUntilReady(descriptor, for: POLLOUT, deadline, limit: .seconds(3600))
 }
 

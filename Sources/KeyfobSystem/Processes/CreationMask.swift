@@ -30,7 +30,7 @@ package enum CreationMask {
     /// A mask belongs to a whole process: changed around a start it would be that of what other threads make meanwhile.
     ///
     /// - Throws: As starting it does, where there is no such program: a shell would only print so.
-    static func restored(for command: [String]) throws(KeychainError) -> [String] {
+    package static func restored(for command: [String]) throws(KeychainError) -> [String] {
         guard let callersText else { return command }
         let program = command.first ?? ""
         let reason = ProgramLookup.failure(of: program)

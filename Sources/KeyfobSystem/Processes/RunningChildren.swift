@@ -1,4 +1,4 @@
-import CLinux
+package import CLinux
 import Foundation
 import KeyfobPrimitives
 import Synchronization
@@ -26,15 +26,15 @@ import Synchronization
     }
 
     /// The signals so far, for `add(_:since:)`.
-    static var signals: Int { passedOn.load(ordering: .sequentiallyConsistent) }
+    package static var signals: Int { passedOn.load(ordering: .sequentiallyConsistent) }
 
     /// What kill(2) is given for a program: its identifier, negative for its whole group.
-    static func target(_ identifier: pid_t, isGroup: Bool) -> pid_t { isGroup ? -identifier : identifier }
+    package static func target(_ identifier: pid_t, isGroup: Bool) -> pid_t { isGroup ? -identifier : identifier }
 
     /// Notes a program that was started, and passes on to it what came while it was not noted yet.
     ///
     /// - Parameter signals: The signals before it was started.
-    static func add(_ target: pid_t, since signals: Int) {
+    package static func add(_ target: pid_t, since signals: Int) {
         lock.withLock { _ in
             for index in 0..<count where unsafe slots[index] == 0 {
                 unsafe slots[index] = target
@@ -49,7 +49,7 @@ import Synchronization
     }
 
     /// Forgets a program: before it is waited for, since its number is free once it was.
-    static func remove(_ target: pid_t) {
+    package static func remove(_ target: pid_t) {
         lock.withLock { _ in
             for index in 0..<count where unsafe slots[index] == target { unsafe slots[index] = 0 }
         }
@@ -108,7 +108,7 @@ import Synchronization
     ///
     /// A program in our own group, as one must be that may ask at the terminal, shares that group with us, with the
     /// script that runs us and with the rest of a pipeline: its descendants are looked up one by one.
-    static func send(_ number: Int32, to target: pid_t) {
+    package static func send(_ number: Int32, to target: pid_t) {
         if target < 0 { kill(target, number) } else { keyfob_signal_tree(target, number) }
     }
 }

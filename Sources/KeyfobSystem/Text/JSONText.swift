@@ -2,7 +2,7 @@
 ///
 /// For files that every command opens first: `JSONDecoder` costs 0.7 ms in a fresh process, most of it for what it
 /// could do besides, which is a tenth of the time in which a secret is read.
-enum JSONText: Equatable, Sendable {
+package enum JSONText: Equatable, Sendable {
     /// In the order of the text: few enough to be searched.
     case object([Member])
     case array([JSONText])
@@ -15,9 +15,9 @@ enum JSONText: Equatable, Sendable {
     case null
 
     /// A name in an object, and what it stands for.
-    struct Member: Equatable {
-        let name: String
-        let value: JSONText
+    package struct Member: Equatable {
+        package let name: String
+        package let value: JSONText
     }
 
     /// Arrays and objects within each other; what reads them calls itself.
@@ -27,7 +27,7 @@ enum JSONText: Equatable, Sendable {
     private static let maximumMembers = 1000
 
     /// Reads a whole text; `nil` for what is no JSON, and for an object that has a member twice.
-    init?(_ bytes: [UInt8]) {
+    package init?(_ bytes: [UInt8]) {
         var reader = Reader(bytes: bytes)
         guard let value = reader.value(depth: 0) else { return nil }
         reader.skipBlanks()
@@ -36,7 +36,7 @@ enum JSONText: Equatable, Sendable {
     }
 
     /// The member of an object; `nil` where there is none, where it is `null`, and for what is no object.
-    subscript(_ name: String) -> JSONText? {
+    package subscript(_ name: String) -> JSONText? {
         guard case .object(let members) = self, let member = members.first(where: { $0.name == name }),
             member.value != .null
         else { return nil }
@@ -44,13 +44,13 @@ enum JSONText: Equatable, Sendable {
     }
 
     /// The text of a string.
-    var text: String? {
+    package var text: String? {
         guard case .string(let text) = self else { return nil }
         return text
     }
 
     /// The value of an integer.
-    var integer: Int? {
+    package var integer: Int? {
         guard case .integer(let value) = self else { return nil }
         return value
     }
