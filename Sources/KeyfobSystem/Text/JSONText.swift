@@ -18,6 +18,11 @@ package enum JSONText: Equatable, Sendable {
     package struct Member: Equatable {
         package let name: String
         package let value: JSONText
+
+        package init(name: String, value: JSONText) {
+            self.name = name
+            self.value = value
+        }
     }
 
     /// Arrays and objects within each other; what reads them calls itself.
