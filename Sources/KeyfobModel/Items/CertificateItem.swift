@@ -1,6 +1,9 @@
 public import Foundation
 public import OpenSSL
 
+/// An item that has a certificate.
+public protocol CertifiedItem: KeychainItem {}
+
 /// A certificate on the token; `kSecClassCertificate`.
 ///
 /// The primary key is the issuer and the serial number, with certificate type and access group, not the label.

@@ -95,9 +95,6 @@ extension Query where Result == Identity {
     public static var identities: Query { Query() }
 }
 
-/// Results that have a certificate.
-public protocol CertifiedItem: KeychainItem {}
-
 extension Query where Result: CertifiedItem {
     /// Requires the common name to contain `text`.
     public func subjectContains(_ text: String, ignoringCase: Bool = false) -> Self {

@@ -3,21 +3,20 @@ package import KeyfobPrimitives
 
 /// Variables in the environment of this process, read one at a time.
 package enum EnvironmentVariable {
-    /// What children are given in another way than this process has it.
+    /// The differences between the environment of this process and that of its children.
     private struct Differences {
-        /// The names of variables that hold secrets, which no child is given.
+        /// The names of variables that hold secrets, which no child gets.
         ///
-        /// No set: the first set of strings of a process costs a command that reads one secret 2 % of its time.
+        /// An array: the first `Set<String>` of a process takes 2 % of the time of a command that reads one secret.
         var withheld: [String] = []
-        /// What variables were before this process set them for itself; no value where they were not there.
+        /// The values of variables before this process set them; `nil` for variables that were not set.
         var before: [(name: String, value: String?)] = []
     }
 
-    /// The lock also stands around getenv(3), which walks an array that unsetenv(3) and setenv(3) move: ours at least
-    /// do not meet each other.
+    /// The lock is also held around getenv(3), which walks an array that unsetenv(3) and setenv(3) move.
     private static let differences = Lock(Differences())
 
-    /// The value of `name`, also an empty one; `nil` where it is not set.
+    /// The value of `name`, which may be empty; `nil` if it is not set.
     package static func value(_ name: String) -> String? {
         differences.withLock { _ in unlockedValue(name) }
     }
@@ -26,7 +25,7 @@ package enum EnvironmentVariable {
         unsafe getenv(name).map { unsafe String(cString: $0) }
     }
 
-    /// Sets a variable for this process and the libraries in it; children are given what it was before.
+    /// Sets a variable for this process and its libraries. Children get the value that it had before.
     package static func set(_ name: String, to value: String) {
         differences.withLock { differences in
             if !differences.before.contains(where: { $0.name == name }) {
@@ -36,7 +35,7 @@ package enum EnvironmentVariable {
         }
     }
 
-    /// Makes a variable again what it was before the first `set(_:to:)`; nothing where nobody has set it.
+    /// Restores the value that a variable had before the first `set(_:to:)`, if there was one.
     package static func restore(_ name: String) {
         differences.withLock { differences in
             guard let index = differences.before.firstIndex(where: { $0.name == name }) else { return }
@@ -48,8 +47,9 @@ package enum EnvironmentVariable {
         }
     }
 
-    /// The secret that is the value of `name`, which is then gone: from our environment, from that of every later
-    /// child, and from `/proc/PID/environ`, because the bytes themselves are overwritten.
+    /// Takes the secret in the variable `name` out of the environment.
+    ///
+    /// The bytes are overwritten, so that `/proc/PID/environ` does not show them, and no later child gets them.
     package static func take(_ name: String) -> SecretBytes? {
         differences.withLock { _ in
             guard let value = unsafe getenv(name) else { return nil }
@@ -62,16 +62,16 @@ package enum EnvironmentVariable {
         }
     }
 
-    /// Keeps the variable `name` from every later child, whether or not anybody reads it.
+    /// Withholds the variable `name` from every later child, whether or not it is read.
     package static func withhold(_ name: String) {
         differences.withLock { differences in
             if !differences.withheld.contains(name) { differences.withheld.append(name) }
         }
     }
 
-    /// Keeps from every later child what a PIN source in its text form names: a variable, or a descriptor.
+    /// Withholds from every later child the variable or descriptor that a PIN source names.
     ///
-    /// A descriptor is closed by whoever reads it, but an unlocked keychain is never asked for its PIN.
+    /// Reading closes a descriptor, but the PIN of an unlocked keychain is never read.
     package static func withhold(namedBy source: String?) {
         guard let source else { return }
         if source.hasPrefix("env:") { withhold(String(source.dropFirst(4))) }
@@ -80,12 +80,11 @@ package enum EnvironmentVariable {
         }
     }
 
-    /// The environment of a program that this process starts: ours without what is a secret or says where one is, and
-    /// as it was before this process set variables for itself. A program of the user's may have a SoftHSM of its own.
+    /// The environment of a program that this process starts.
     ///
-    /// Left out are the variables that a PIN source names, also one that was never read because the keychain was
-    /// unlocked, and those that begin with `KEYFOB_`: a program that calls keyfob in turn would be sent round in a
-    /// circle.
+    /// It has the values from before this process set variables for itself, since the program may use another SoftHSM.
+    /// It lacks the variables that PIN sources name, even unread ones, and those that begin with `KEYFOB_`: a program
+    /// that calls keyfob itself would get the options of this call.
     package static func inherited() -> [String: String] {
         withhold(namedBy: value("KEYFOB_PIN_SOURCE"))
         let differences = differences.withLock { $0 }

@@ -1,37 +1,38 @@
 import Foundation
 import KeyfobPrimitives
 
-/// Descriptors that somebody else has opened and tells of by their numbers.
+/// Descriptors that the caller of the process has opened and names by number.
 ///
-/// A descriptor that was taken is closed, and the next file that the process opens may have its number. What names
-/// it, such as a configuration, still means the former one.
+/// Taking a descriptor closes it, and the next file that the process opens may get its number. A configuration that
+/// names the number still means the descriptor that was taken.
 package enum NamedDescriptor {
-    /// The numbers that were taken, and that nobody has named anew since.
+    /// The numbers that were taken and not named again since.
     private static let taken = Lock<[Int32]>([])
 
-    /// Notes that `number` means what is open under it from now on.
+    /// Lets `number` mean what is open under it from now on.
     package static func nameAnew(_ number: Int32) {
         taken.withLock { taken in taken.removeAll { $0 == number } }
     }
 
-    /// Whether the number was taken, and not named anew since.
+    /// Whether the number was taken and not named again since.
     package static func isTaken(_ number: Int32) -> Bool { taken.withLock { $0.contains(number) } }
 
-    /// Keeps the descriptor from every later child.
+    /// Withholds the descriptor from every later child.
     package static func withhold(_ number: Int32) {
         taken.withLock { taken in
             guard !taken.contains(number) else { return }
-            // One that is not open is for whoever reads it to report.
+            // The code that reads the descriptor reports one that is not open.
             _ = fcntl(number, F_SETFD, FD_CLOEXEC)
         }
     }
 
-    /// A copy of the descriptor, for the caller to close; its own number is then free, and is never taken again.
+    /// Takes the descriptor: duplicates it and closes the original, whose number is never taken again.
     ///
-    /// In one step, so that of two threads one has it, and nobody closes what a third has opened meanwhile.
+    /// Atomic: one of two threads gets it, and no thread closes a file that another has opened under the number.
     ///
-    /// - Parameter name: What messages call it.
-    /// - Throws: `fileUnavailable` where it is not open, or was taken already.
+    /// - Parameter name: The name for messages.
+    /// - Returns: The duplicate, for the caller to close.
+    /// - Throws: `fileUnavailable` if the descriptor is not open or was taken already.
     package static func take(_ number: Int32, named name: String) throws(KeychainError) -> Int32 {
         try taken.withLock { (taken) throws(KeychainError) -> Int32 in
             guard !taken.contains(number) else {
@@ -42,7 +43,7 @@ package enum NamedDescriptor {
             let isOthers = number == 0 || InheritedDescriptors.wasOpen(number)
             let copy = isOthers ? fcntl(number, F_DUPFD_CLOEXEC, 3) : -1
             guard copy >= 0 else { throw unavailable(number, named: name, isOthers ? errno : EBADF) }
-            // The standard input stays: without it the next file would have its number.
+            // Standard input stays open: otherwise the next file would get the number 0.
             if number != 0 {
                 close(number)
                 taken.append(number)
@@ -51,7 +52,7 @@ package enum NamedDescriptor {
         }
     }
 
-    /// The error for one that cannot be read.
+    /// The error for a descriptor that cannot be read.
     package static func unavailable(_ number: Int32, named name: String, _ reason: Int32) -> KeychainError {
         let error = KeychainError.file("read", name, reason)
         let hint = reason == EBADF ? "Let the shell open it: \(number)< FILE" : nil

@@ -4,27 +4,29 @@ package import KeyfobPrimitives
 
 /// A lock that processes share through a file.
 ///
-/// It is flock(2) on an open file of its own: the kernel drops it when the holder dies, and two holders
-/// in one process exclude each other like two processes.
+/// It is flock(2) on an open file of its own. The kernel releases it when the holder ends, and two holders in one
+/// process
+/// exclude each other like two processes.
 package struct FileLock: ~Copyable {
-    /// Whether others may hold it at the same time.
+    /// Whether other holders are allowed at the same time.
     package enum Mode {
-        /// By one alone.
+        /// One holder.
         case exclusive
-        /// By any number, but not beside one who has it alone.
+        /// Any number of holders, none of them exclusive.
         case shared
     }
 
     private let file: OpenFile
 
-    /// Runs `body` while this one alone holds the lock. - Throws: As `init`, and what `body` throws.
+    /// Runs `body` while this process alone holds the lock.
+    ///
+    /// - Throws: `timedOut`, `fileUnavailable`, and the errors of `body`.
     package static func holding<Result>(
         _ url: URL, deadline: Deadline, _ body: () throws(KeychainError) -> Result
     ) throws(KeychainError) -> Result {
         let lock = try FileLock(url, deadline: deadline)
         LockHolder.record(in: lock.file.descriptor)
-        // Released by name on both ways out: that the lock lasts to here may not hang on where the
-        // compiler ends the lifetime of a value that nobody reads.
+        // Released explicitly: the compiler may end the lifetime of a value after its last use.
         do throws(KeychainError) {
             let result = try body()
             lock.release()
@@ -35,8 +37,9 @@ package struct FileLock: ~Copyable {
         }
     }
 
-    /// Runs `body` with the lock held, or without it where it cannot be had by `deadline`. - Throws: What `body`
-    /// throws.
+    /// Runs `body` with the lock, or without it if it is not available by `deadline`.
+    ///
+    /// - Throws: The errors of `body`.
     package static func attempting<Result, Failure: Error>(
         _ url: URL, deadline: Deadline, _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -47,12 +50,12 @@ package struct FileLock: ~Copyable {
         return try result.get()
     }
 
-    /// By name: a child that was forked meanwhile has the descriptor, too, and would keep the lock.
+    /// By flock(2) itself: a child process that has the descriptor would keep the lock.
     package consuming func release() { flock(file.descriptor, LOCK_UN) }
 
-    /// Waits for the lock until `deadline`; makes the lock file, mode 0600, if it is missing.
+    /// Waits for the lock until `deadline`; creates the lock file with mode 0600 if it is missing.
     ///
-    /// - Throws: `timedOut` at the deadline; `fileUnavailable` when the file cannot be opened.
+    /// - Throws: `timedOut` at the deadline; `fileUnavailable` if the file cannot be opened.
     package init(_ url: URL, _ mode: Mode = .exclusive, deadline: Deadline) throws(KeychainError) {
         guard let file = OpenFile(path: url.filePath, flags: O_RDWR | O_CREAT | O_NOFOLLOW) else {
             throw .file("lock", url.filePath, errno)

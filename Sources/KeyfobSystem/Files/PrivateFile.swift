@@ -2,22 +2,25 @@ package import CLinux
 package import Foundation
 package import KeyfobPrimitives
 
-/// Files and directories that nobody but their owner reads.
+/// Files and directories that only their owner can read.
 ///
-/// A write is a temporary file in the same directory, a sync, a rename and a sync of the directory, so that a reader
-/// sees the old content or the new, a kill at any instant leaves one of them, and a power cut after it the new.
+/// A write creates a temporary file in the same directory, syncs it, renames it and syncs the directory. Readers see
+/// the
+/// old content or the new one, also after a kill; a finished write survives a power cut.
 package enum PrivateFile {
     /// Replaces the file at `url` with `bytes`, mode 0600. Blocks for the syncs.
     ///
-    /// - Throws: As `OpenFile.replace(_:with:mode:)`.
+    /// - Throws: `fileUnavailable`, `refused` or `diskFull`.
     package static func write(_ bytes: SecretBytes, to url: URL) throws(KeychainError) {
         try OpenFile.replace(url.filePath, with: bytes, mode: 0o600)
     }
 
-    /// The content of the file at `url`, or `nil` where there is none.
+    /// Reads the file at `url`.
     ///
-    /// - Throws: `unsafeFile` unless it is a regular file of ours (or root's) that others cannot read;
-    ///   `fileDamaged` when it is longer than `limit`.
+    /// - Returns: The content; `nil` if there is no file.
+    /// - Throws: `unsafeFile` unless it is a regular file of this user or root that others cannot read; `fileDamaged`
+    ///   if
+    ///   it is longer than `limit`.
     package static func read(_ url: URL, limit: Int) throws(KeychainError) -> SecretBytes? {
         guard let file = OpenFile(path: url.filePath, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK) else {
             if errno == ENOENT { return nil }
@@ -33,29 +36,30 @@ package enum PrivateFile {
         return bytes
     }
 
-    /// Removes the file at `url` and overwrites its content; true if there was one.
+    /// Removes the file at `url` and overwrites its content.
     ///
-    /// - Throws: `fileUnavailable` or `refused` where it cannot be removed; it is then whole.
+    /// - Returns: Whether there was a file.
+    /// - Throws: `fileUnavailable` or `refused` if it cannot be removed; its content is then unchanged.
     @discardableResult
     package static func remove(_ url: URL) throws(KeychainError) -> Bool {
         let file = OpenFile(path: url.filePath, flags: O_WRONLY | O_NOFOLLOW | O_NONBLOCK)
-        // Before it is overwritten: what cannot be removed must not lose its content.
+        // Removed first: a file that cannot be removed must not lose its content.
         guard unsafe unlink(url.filePath) == 0 else {
             guard errno == ENOENT else { throw .file("remove", url.filePath, errno) }
             return false
         }
         guard let file else { return true }
         let status = try file.status()
-        // Overwriting reaches the bytes where they are: true in memory (tmpfs), best effort elsewhere.
+        // Reaches the bytes on tmpfs; best effort on other file systems.
         if status.st_mode & S_IFMT == S_IFREG, status.st_nlink == 0, status.st_size > 0 {
             try file.write(SecretBytes(repeatElement(0, count: Int(min(status.st_size, 1 << 20)))))
         }
         return true
     }
 
-    /// Removes what kills have left of the file at `url` while it was being written. Call it where nobody writes it.
+    /// Removes temporary files that killed writes of the file at `url` have left. No process may be writing it.
     ///
-    /// - Throws: As `remove`; `fileUnavailable` where the directory cannot be read.
+    /// - Throws: `fileUnavailable` or `refused`.
     package static func removeUnfinished(_ url: URL) throws(KeychainError) {
         let directory = url.deletingLastPathComponent()
         for name in try OpenDirectory.names(in: directory)
@@ -64,10 +68,11 @@ package enum PrivateFile {
         }
     }
 
-    /// Makes the directory at `url` and those above it that are missing, mode 0700, so that they survive a power cut.
+    /// Creates the directory at `url` and missing parents with mode 0700, so that they survive a power cut.
     ///
-    /// - Throws: `unsafeFile` when it exists and is a symbolic link, somebody else's, or writable by
-    ///   others; one of ours that others can only read is narrowed instead.
+    /// A directory of this user that others can read is narrowed.
+    ///
+    /// - Throws: `unsafeFile` if it is a symbolic link, belongs to another user, or is writable by others.
     package static func createDirectory(_ url: URL) throws(KeychainError) {
         try makeParents(of: url)
         try makeOne(url)
@@ -93,12 +98,11 @@ package enum PrivateFile {
         }
     }
 
-    /// Refuses a directory whose files others than we and root can exchange or take away. One that is missing is fine.
+    /// Refuses a directory whose files users other than this one and root can replace. A missing directory is accepted.
     ///
-    /// For directories that `createDirectory` made, with no regard to the sticky bit or to groups of one member: no
-    /// umask made them so. Links are followed. Those above are not judged. Whoever can write to them could put another
-    /// directory of ours here, but none of their own, and home directories that a group can write are common: images
-    /// of containers that any user may run, and every home where umask is 002.
+    /// For directories that `createDirectory` made: the sticky bit and groups with one member make no difference, since
+    /// no umask made them so. Links are followed. Parents are not checked: a user who can write to them can only put
+    /// another directory of ours here, and group-writable home directories are common (container images, umask 002).
     ///
     /// - Throws: `unsafeFile`; `fileUnavailable`.
     package static func requireOwnDirectory(_ url: URL) throws(KeychainError) {
@@ -114,14 +118,16 @@ package enum PrivateFile {
         guard status.st_mode & 0o022 == 0 else { throw refusal(path, "can be written by other users", status.st_mode) }
     }
 
-    /// Makes what was created or renamed in the directory survive a power cut. - Throws: As `OpenFile` has it.
+    /// Syncs the directory, so that creations and renames in it survive a power cut.
+    ///
+    /// - Throws: `fileUnavailable`.
     package static func synchronizeDirectory(_ url: URL) throws(KeychainError) {
         try OpenFile.synchronizeDirectory(url.filePath)
     }
 
-    /// Refuses a file that is not regular, belongs to neither us nor root, or is readable by others.
+    /// Refuses a file that is not regular, belongs to neither this user nor root, or is readable by others.
     ///
-    /// - Parameter option: The command's option that accepts it all the same, where there is one.
+    /// - Parameter option: The option of the command that accepts the file all the same, if there is one.
     package static func requirePrivate(_ status: stat, path: String, option: String? = nil) throws(KeychainError) {
         guard status.st_mode & S_IFMT == S_IFREG else { throw refusal(path, "is not a regular file") }
         guard status.st_uid == geteuid() || status.st_uid == 0 else { throw refusal(path, "belongs to another user") }
@@ -136,10 +142,10 @@ package enum PrivateFile {
         }
     }
 
-    /// Refuses a file that others than its owner can write, or replace because they can write its directory.
+    /// Refuses a file that users other than its owner can write, or replace because they can write its directory.
     ///
-    /// In a sticky directory, such as /tmp, only the owner of a file can replace it. Links are followed. A file that
-    /// is not there is fine.
+    /// In a sticky directory, such as /tmp, only the owner of a file can replace it. Links are followed. A missing file
+    /// is accepted.
     ///
     /// - Throws: `unsafeFile`; `fileUnavailable`.
     package static func requireUnwritableByOthers(_ path: String) throws(KeychainError) {
@@ -162,7 +168,7 @@ package enum PrivateFile {
         }
     }
 
-    /// The directory that a file lies in, with no link in its path.
+    /// The directory of a file, with links resolved.
     private static func resolvedDirectory(of path: String) throws(KeychainError) -> String {
         guard let resolved = unsafe realpath(path, nil) else { throw .file("read", path, errno) }
         defer { unsafe free(resolved) }
@@ -180,7 +186,7 @@ package enum PrivateFile {
         let isDirectory = mode & S_IFMT == S_IFDIR
         return KeychainError(
             .unsafeFile, "\(path) \(what) (mode 0\(octal)).",
-            // As a word of the shell: whoever pastes the remedy must not change another file's mode.
+            // Quoted for the shell, so that a pasted remedy changes this file only.
             hint: (isDirectory ? "chmod 700 " : "chmod 600 ") + ShellWord.quoted(path)
                 + (option.map { ", or accept it: \($0)" } ?? ""),
             details: ["path": path, "mode": "0" + octal])
@@ -194,13 +200,13 @@ package enum PrivateFile {
         try makeOne(parent)
     }
 
-    /// Makes a directory whose parent is there. One that is there itself stays as it is.
+    /// Creates a directory whose parent exists. An existing directory is not changed.
     private static func makeOne(_ url: URL) throws(KeychainError) {
         guard unsafe mkdir(url.filePath, 0o700) == 0 else {
             guard errno == EEXIST else { throw .file("create", url.filePath, errno) }
             return
         }
-        // A file is as safe as the name of its directory is: no sync of the file, or in the directory, keeps that.
+        // A file survives only if the name of its directory does.
         try synchronizeDirectory(url.deletingLastPathComponent())
     }
 }

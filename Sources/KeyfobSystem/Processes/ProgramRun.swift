@@ -2,29 +2,29 @@ import CLinux
 package import Foundation
 package import KeyfobPrimitives
 
-/// A program that is run to its end, with what it is to read and what it wrote.
+/// Runs a program to its end, with input and output in files without a name, so that no pipe can fill up.
 ///
-/// Input and output are files without a name: no pipe can fill up, whatever the program does first. For public
-/// matter, such as requests and certificates.
+/// For public data, such as requests and certificates.
 package enum ProgramRun {
-    /// What came of it.
+    /// The result of a run.
     package struct Result {
         package let status: Int32
         package let output: Data
     }
 
-    /// Runs `arguments[0]`, looked up in `PATH`; its standard error is ours.
+    /// Runs `arguments[0]`, looked up in `PATH`. The program shares the standard error of this process.
     ///
-    /// Blocks until it has ended, and as ``ChildProcess/end()`` where it has to be killed.
+    /// Blocks until the program has ended. A program that has to be killed is waited for as in ``ChildProcess/end()``.
     ///
     /// - Parameters:
-    ///   - limit: Output above this many bytes is an error: nothing that is asked for here is that large.
-    ///   - isUsers: Whether it is a program of the user's own, whose files have the modes that he chose
+    ///   - limit: The maximum size of the output in bytes; more is an error.
+    ///   - isUsers: Whether it is a program of the user, whose files get the modes of the user's mask
     ///     (``CreationMask``).
-    ///   - isStopped: Whether nobody waits for it any more; asked until it has ended.
-    /// - Throws: `KeychainError`; `fileUnavailable` where it cannot be started; `timedOut` where it has not ended at
-    ///   `deadline`, `dataTooLarge` where it writes more than `limit`, and `cancelled` where it was stopped: in each
-    ///   case it was killed, unless the system does not allow that.
+    ///   - isStopped: Returns whether the caller still waits; called again and again until the program has ended.
+    /// - Throws: `KeychainError`; `fileUnavailable` if the program cannot be started, `timedOut` if it has not ended at
+    ///   `deadline`, `dataTooLarge` if it writes more than `limit`, and `cancelled` if it was stopped. In these cases
+    ///   it
+    ///   is killed, unless the system does not allow that.
     package static func run(
         _ arguments: [String], input: Data = Data(), limit: Int = 16 << 20, isUsers: Bool = false, deadline: Deadline,
         isStopped: () -> Bool = { false }
@@ -39,7 +39,7 @@ package enum ProgramRun {
         let tooLarge = KeychainError(
             .dataTooLarge, "\(name) wrote more than \(limit >> 20) MiB.", details: ["program": name])
         while true {
-            // Looked at before the end is: what is longer than it may be is not even written to the disk for long.
+            // Checked before the end, so that output that is too long does not fill the disk.
             guard try writing.status().st_size <= limit else { throw tooLarge }
             if let status = child.exitStatus() {
                 guard let output = try read(writing, limit) else { throw tooLarge }
@@ -61,12 +61,12 @@ package enum ProgramRun {
         }
     }
 
-    /// Runs `arguments[0]` and returns its exit status; `nil` where it had not ended at `deadline` and was killed.
+    /// Runs `arguments[0]` without input; it writes to the descriptor `output`.
     ///
-    /// It reads nothing, and writes to the descriptor `output`. Blocks until it has ended, and as
-    /// ``ChildProcess/end()`` where it has to be killed.
+    /// Blocks until the program has ended. A program that has to be killed is waited for as in ``ChildProcess/end()``.
     ///
-    /// - Throws: `fileUnavailable` where it cannot be started.
+    /// - Returns: The exit status; `nil` if the program had not ended at `deadline` and was killed.
+    /// - Throws: `fileUnavailable` if the program cannot be started.
     package static func status(
         of arguments: [String], output: Int32, by deadline: Deadline
     ) throws(KeychainError) -> Int32? {
@@ -75,8 +75,8 @@ package enum ProgramRun {
         return child.exitStatus(by: deadline)
     }
 
-    /// In a group of its own a program can be ended with all that it started; at a terminal it must be able to ask
-    /// there.
+    /// Whether the program gets a process group of its own, in which it can be ended with all that it started. At a
+    /// terminal it stays in ours, so that it can ask there.
     private static var hasTerminal: Bool {
         let terminal = unsafe keyfob_open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC, 0)
         if terminal >= 0 { close(terminal) }
@@ -106,7 +106,7 @@ package enum ProgramRun {
         }
     }
 
-    /// What was written; `nil` where it is more than `limit`.
+    /// The output; `nil` if it is longer than `limit`.
     private static func read(_ file: borrowing OpenFile, _ limit: Int) throws(KeychainError) -> Data? {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 1 << 16)

@@ -1,20 +1,21 @@
 /// A JSON text (RFC 8259), read into values.
 ///
-/// For files that every command opens first: `JSONDecoder` costs 0.7 ms in a fresh process, most of it for what it
-/// could do besides, which is a tenth of the time in which a secret is read.
+/// For files that every command opens first. `JSONDecoder` takes 0.7 ms in a new process, a tenth of the time in
+/// which a
+/// command reads a secret.
 package enum JSONText: Equatable, Sendable {
-    /// In the order of the text: few enough to be searched.
+    /// The members in the order of the text; few enough for a linear search.
     case object([Member])
     case array([JSONText])
     case string(String)
-    /// A number without fraction and exponent that fits.
+    /// A number without fraction and exponent that fits into 64 bits.
     case integer(Int)
     /// Any other number, as it is written.
     case number(String)
     case boolean(Bool)
     case null
 
-    /// A name in an object, and what it stands for.
+    /// A name in an object, and its value.
     package struct Member: Equatable {
         package let name: String
         package let value: JSONText
@@ -25,13 +26,13 @@ package enum JSONText: Equatable, Sendable {
         }
     }
 
-    /// Arrays and objects within each other; what reads them calls itself.
+    /// The maximum nesting of arrays and objects, since the parser is recursive.
     private static let maximumDepth = 64
 
-    /// The most members of an object, for each is compared with all.
+    /// The maximum number of members of an object, since each is compared with all.
     private static let maximumMembers = 1000
 
-    /// Reads a whole text; `nil` for what is no JSON, and for an object that has a member twice.
+    /// Parses a whole text; `nil` for malformed JSON, and for an object that has a member twice.
     package init?(_ bytes: [UInt8]) {
         var reader = Reader(bytes: bytes)
         guard let value = reader.value(depth: 0) else { return nil }
@@ -40,7 +41,7 @@ package enum JSONText: Equatable, Sendable {
         self = value
     }
 
-    /// The member of an object; `nil` where there is none, where it is `null`, and for what is no object.
+    /// The member of an object; `nil` if it is missing or `null`, and for other values than objects.
     package subscript(_ name: String) -> JSONText? {
         guard case .object(let members) = self, let member = members.first(where: { $0.name == name }),
             member.value != .null
@@ -124,7 +125,7 @@ package enum JSONText: Equatable, Sendable {
             return take("]") ? .array(elements) : nil
         }
 
-        /// A string from its opening quotation mark on.
+        /// Parses a string from its opening quotation mark on.
         private mutating func string() -> String? {
             index += 1
             var result: [UInt8] = []
@@ -142,7 +143,7 @@ package enum JSONText: Equatable, Sendable {
             return nil
         }
 
-        /// What stands behind a backslash; two escapes where they are the halves of one character.
+        /// Parses an escape after its backslash; two escapes if they are a surrogate pair.
         private mutating func escaped() -> Unicode.Scalar? {
             guard let byte = next else { return nil }
             index += 1

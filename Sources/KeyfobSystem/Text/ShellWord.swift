@@ -1,7 +1,8 @@
 /// Words for a POSIX shell.
 package enum ShellWord {
-    /// `word` as it can be typed in any shell: bare where that is safe, else in single quotes. Characters that a
-    /// terminal must not get are made by printf(1): the shell's word is the same, whoever wrote the name.
+    /// `word` as it can be typed in any shell: unquoted if that is safe, else in single quotes.
+    ///
+    /// Characters that a terminal must not get are produced by printf(1).
     package static func quoted(_ word: String) -> String {
         let isPlain = word.unicodeScalars.allSatisfy { scalar in
             switch scalar {
@@ -9,10 +10,10 @@ package enum ShellWord {
             default: false
             }
         }
-        // At the beginning zsh takes an equals sign for the path of the command that follows.
+        // zsh expands a leading equals sign to the path of a command.
         if isPlain, !word.isEmpty, !word.hasPrefix("=") { return word }
         guard word.unicodeScalars.contains(where: Visible.isHidden) else { return singleQuoted(word) }
-        // The shell takes line breaks off the end of what a command prints: those stay outside of it.
+        // Command substitution strips trailing line breaks, so they stay outside.
         let breaks = word.unicodeScalars.reversed().prefix { $0 == "\n" }.count
         let format = word.unicodeScalars.dropLast(breaks).map { scalar -> String in
             switch scalar {
@@ -27,25 +28,25 @@ package enum ShellWord {
         return breaks == 0 ? printed : printed + singleQuoted(String(repeating: "\n", count: breaks))
     }
 
-    /// `name` as the last words of a command of ours: quoted, and behind `--` where it begins as an option does.
+    /// `name` as the last word of a command of ours: quoted, and after `--` if it begins with a hyphen.
     package static func operand(_ name: String) -> String {
         (name.hasPrefix("-") ? "-- " : "") + quoted(name)
     }
 
-    /// `name` and options, each of which has a space before it: the name first, or where it begins as an option does last.
+    /// `name` with options, each preceded by a space. A name that begins with a hyphen comes last.
     package static func operand(_ name: String, with options: String) -> String {
         guard name.hasPrefix("-") else { return quoted(name) + options }
         return String((options + " " + operand(name)).dropFirst())
     }
 
-    /// An option of a command of ours with its value: two words, or one where the value begins as an option does.
+    /// An option with its value: two words, or one word if the value begins with a hyphen.
     package static func option(_ name: String, _ value: String) -> String {
         name + (value.hasPrefix("-") ? "=" : " ") + quoted(value)
     }
 
-    /// `text` in single quotes, whatever it is. What a terminal must not get stands in it as it is.
+    /// `text` in single quotes. Control characters are kept.
     package static func singleQuoted(_ text: String) -> String {
-        // By scalars: a quote that a combining mark follows is one character with it, and ends the word all the same.
+        // By scalars: a quote followed by a combining mark is one character with it, and ends the word all the same.
         "'" + text.unicodeScalars.map { $0 == "'" ? "'\\''" : String($0) }.joined() + "'"
     }
 

@@ -10,8 +10,8 @@ import Testing
 
 /// Processes that are killed at any instant leave whole items or none.
 @Suite struct KillTests {
-    static let rounds = 110
-    static let renewalRounds = 40
+    static let rounds = 60
+    static let renewalRounds = 25
 
     /// Checks that everything a list shows is whole after a kill.
     ///
@@ -56,7 +56,7 @@ import Testing
     }
 
     /// By Keyfob's own call, and by SecItemAdd and SecItemDelete.
-    @Test(arguments: [("identities", 110), ("services", 60)])
+    @Test(arguments: [("identities", 60), ("services", 30)])
     func `an identity that is imported or removed is whole or not there after a kill at any instant`(
         way: String, rounds: Int
     ) throws {

@@ -95,8 +95,8 @@ extension PersistentReference {
     public var data: Data {
         var bytes = Data(itemClass.rawValue.utf8) + identity
         guard let locator else { return bytes }
-        // A token's serial number has at most 16 characters and an id that we wrote has 20 bytes; a longer
-        // id of somebody else's object is left out, and the object is then found by its fingerprint.
+        // A serial number has at most 16 characters, and an id that we wrote has 20 bytes. A longer id of another
+        // program's object is left out; the object is then found by its fingerprint.
         let serial = Array(locator.serialNumber.utf8.prefix(255))
         let objectID = locator.objectID.count <= 255 ? locator.objectID : Data()
         bytes.append(1)
