@@ -161,7 +161,7 @@ import Testing
 
     @Test func `every code of KeychainError has an exit status`() throws {
         let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .appendingPathComponent("../../Sources/Keyfob/Keychain/KeychainError.swift")
+            .appendingPathComponent("../../Sources/KeyfobSystem/Errors/KeychainError.swift")
         let source = try String(contentsOf: file, encoding: .utf8)
         let codes = source.matches(of: /static let \w+ = Self\(rawValue: "([^"]+)"\)/).map { String($0.output.1) }
         #expect(codes.count > 40)

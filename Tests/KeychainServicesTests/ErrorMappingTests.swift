@@ -8,7 +8,7 @@ import Testing
 @Suite struct ErrorMappingTests {
     @Test func `The table has every code that a keychain reports`() throws {
         let source = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appending(path: "Sources/Keyfob/Keychain/KeychainError.swift")
+            .deletingLastPathComponent().appending(path: "Sources/KeyfobSystem/Errors/KeychainError.swift")
         let text = try String(contentsOf: source, encoding: .utf8)
         let codes = text.matches(of: /public static let \w+ = Self\(rawValue: "([a-z0-9_.]+)"\)/).map { String($0.1) }
         try #require(codes.count > 40)

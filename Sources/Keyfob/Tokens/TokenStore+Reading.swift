@@ -112,7 +112,9 @@ extension TokenStore {
                 continue
             }
             if !found.isOnToken { listed -= 1 }
-            if let object = found.object { objects.append(object) }
+            guard let object = found.object else { continue }
+            // SoftHSM shows the beginning of a file that was cut as a whole object.
+            if softHSM != nil, object.lacksParts { debris += 1 } else { objects.append(object) }
         }
         let isWhole = try session.info().isUserLoggedIn && pool().loginEpoch == epoch
         return Listing(
@@ -191,6 +193,13 @@ extension TokenStore {
 }
 
 extension TokenObject {
+    /// Whether a key lacks attributes that every key of its kind has on SoftHSM.
+    fileprivate var lacksParts: Bool {
+        guard objectClass == .privateKey || objectClass == .publicKey else { return false }
+        guard keyType == .rsa || keyType == .ec else { return keyType == nil }
+        return sizeInBits == nil || objectClass == .publicKey && publicKeyInfo == nil
+    }
+
     /// Whether nothing that two halves say of their kind and size speaks against their being a pair.
     fileprivate func isLike(_ half: TokenObject) -> Bool {
         func agree<Value: Equatable>(_ one: Value?, _ other: Value?) -> Bool {

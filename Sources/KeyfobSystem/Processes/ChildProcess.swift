@@ -1,10 +1,10 @@
-package import CLinux
+import CLinux
 import Foundation
 package import KeyfobPrimitives
 
 /// A program that was started to give a secret; killed and reaped when it goes out of scope, as by `end()`.
 @safe package struct ChildProcess: ~Copyable {
-    package let identifier: pid_t
+    package let identifier: Int32
     private let ownsGroup: Bool
     /// Whether it was waited for, or is by a thread.
     private var isSettled = false
@@ -42,7 +42,7 @@ package import KeyfobPrimitives
         unsafe posix_spawnattr_setsigdefault(&attributes, &signals)
 
         let environment = EnvironmentVariable.inherited().map { "\($0.key)=\($0.value)" }
-        var identifier: pid_t = 0
+        var identifier: Int32 = 0
         let earlier = RunningChildren.signals
         let result = unsafe Self.withCStrings(arguments) { arguments in
             unsafe Self.withCStrings(environment) { environment in
@@ -96,7 +96,7 @@ package import KeyfobPrimitives
         return Self.terminate(identifier, group: ownsGroup)
     }
 
-    private static func terminate(_ identifier: pid_t, group: Bool) -> Bool {
+    private static func terminate(_ identifier: Int32, group: Bool) -> Bool {
         let target = RunningChildren.target(identifier, isGroup: group)
         RunningChildren.remove(target)
         RunningChildren.send(SIGKILL, to: target)
@@ -113,7 +113,7 @@ package import KeyfobPrimitives
         return true
     }
 
-    private static func reap(_ identifier: pid_t) {
+    private static func reap(_ identifier: Int32) {
         var status: Int32 = 0
         while unsafe waitpid(identifier, &status, 0) < 0, errno == EINTR {}
     }

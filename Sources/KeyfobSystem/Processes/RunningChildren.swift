@@ -1,4 +1,4 @@
-package import CLinux
+import CLinux
 import Foundation
 import KeyfobPrimitives
 import Synchronization
@@ -10,8 +10,8 @@ import Synchronization
 @safe package enum RunningChildren {
     private static let count = 64
     // A handler reads it, so no lock may guard it from reading; `lock` keeps writers apart.
-    nonisolated(unsafe) private static let slots: UnsafeMutablePointer<pid_t> = {
-        let pointer = UnsafeMutablePointer<pid_t>.allocate(capacity: count)
+    nonisolated(unsafe) private static let slots: UnsafeMutablePointer<Int32> = {
+        let pointer = UnsafeMutablePointer<Int32>.allocate(capacity: count)
         unsafe pointer.initialize(repeating: 0, count: count)
         return unsafe pointer
     }()
@@ -29,12 +29,12 @@ import Synchronization
     package static var signals: Int { passedOn.load(ordering: .sequentiallyConsistent) }
 
     /// The argument of kill(2) for a program: its process id, negative for its whole group.
-    package static func target(_ identifier: pid_t, isGroup: Bool) -> pid_t { isGroup ? -identifier : identifier }
+    package static func target(_ identifier: Int32, isGroup: Bool) -> Int32 { isGroup ? -identifier : identifier }
 
     /// Adds a program that was started, and sends it a signal that arrived before it was added.
     ///
     /// - Parameter signals: The value of `signals` before the program was started.
-    package static func add(_ target: pid_t, since signals: Int) {
+    package static func add(_ target: Int32, since signals: Int) {
         lock.withLock { _ in
             for index in 0..<count where unsafe slots[index] == 0 {
                 unsafe slots[index] = target
@@ -49,14 +49,14 @@ import Synchronization
     }
 
     /// Removes a program. Call it before waiting for the program, after which its process id is free.
-    package static func remove(_ target: pid_t) {
+    package static func remove(_ target: Int32) {
         lock.withLock { _ in
             for index in 0..<count where unsafe slots[index] == target { unsafe slots[index] = 0 }
         }
     }
 
     /// Whether this process passes a signal on to a program. A terminal sends SIGINT to our whole group itself.
-    private static func passes(_ number: Int32, to target: pid_t) -> Bool { number != SIGINT || target < 0 }
+    private static func passes(_ number: Int32, to target: Int32) -> Bool { number != SIGINT || target < 0 }
 
     /// Sends a signal to all programs and to what they have started; SIGINT only to those in groups of their own.
     ///
@@ -107,7 +107,7 @@ import Synchronization
     ///
     /// A program that may ask at the terminal is in our own group, with the script that runs us and the rest of a
     /// pipeline. Its descendants are therefore looked up one by one.
-    package static func send(_ number: Int32, to target: pid_t) {
+    package static func send(_ number: Int32, to target: Int32) {
         if target < 0 { kill(target, number) } else { keyfob_signal_tree(target, number) }
     }
 }
