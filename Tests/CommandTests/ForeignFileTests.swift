@@ -106,7 +106,7 @@ struct ForeignFileTests {
         }
     }
 
-    @Test func `a certificate with OpenSSL's trust, even distrust, after it is neither taken nor skipped`() throws {
+    @Test func `a certificate that OpenSSL's trust follows, even distrust, is neither taken nor skipped`() throws {
         let home = try IdentityHome()
         try home.makeWeb()
         try home.shell(
