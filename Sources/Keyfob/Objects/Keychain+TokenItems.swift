@@ -6,8 +6,23 @@ import PKCS11
 /// Certificates, keys and identities: token objects with the attributes that the vault adds.
 extension Keychain {
     /// The matching items on the token.
+    ///
+    /// Objects and rows are not read in one step. Where a transaction changed rows in between, both are read again.
     func findOnToken(_ criteria: Criteria) throws -> [Item] {
         guard criteria.limit != 0 else { return [] }
+        let isPublic = criteria.itemClass == .certificate && criteria.services == nil
+        guard let keys = isPublic ? try keysIfUnlocked() : try keys() else { return try lookOnToken(criteria) }
+        // A damaged record of the rows is reported where a row is read.
+        func count() -> UInt64? { try? store.read(keys.tree) { try $0.changeCount() } }
+        for _ in 0..<8 {
+            let before = count()
+            let found = try lookOnToken(criteria)
+            if count() == before { return found }
+        }
+        return try lookOnToken(criteria)
+    }
+
+    private func lookOnToken(_ criteria: Criteria) throws -> [Item] {
         // A token shows certificates without a login, so listing them needs no PIN.
         let isPublic = criteria.itemClass == .certificate && criteria.services == nil
         let keys = isPublic ? try keysIfUnlocked() : try keys()

@@ -114,11 +114,20 @@ extension TokenStore {
             if !found.isOnToken { listed -= 1 }
             guard let object = found.object else { continue }
             // SoftHSM shows the beginning of a file that was cut as a whole object.
-            if softHSM != nil, object.lacksParts { debris += 1 } else { objects.append(object) }
+            let isCut = try softHSM != nil && (object.lacksParts || lacksSubject(handle, object, in: session))
+            if isCut { debris += 1 } else { objects.append(object) }
         }
         let isWhole = try session.info().isUserLoggedIn && pool().loginEpoch == epoch
         return Listing(
             objects: Self.completing(objects), debris: debris, listed: listed, isWhole: isWhole)
+    }
+
+    /// Whether a certificate has no subject, which every program writes.
+    private func lacksSubject(
+        _ handle: ObjectHandle, _ object: TokenObject, in session: borrowing Session
+    ) throws -> Bool {
+        guard object.objectClass == .certificate else { return false }
+        return try session.attributes([.subject], of: handle)[.subject]?.isEmpty ?? true
     }
 
     /// Whether the token has a secret key of this id; asks the token itself.

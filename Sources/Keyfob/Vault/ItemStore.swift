@@ -58,6 +58,9 @@ protocol StoreReader {
     /// How many live rows of a class there are.
     func rowCount(classDigest: Data) throws -> Int
 
+    /// How many transactions have changed rows.
+    func changeCount() throws -> UInt64
+
     /// How many rows there are in any state, by the record of the rows.
     func recordedRowCount() throws -> Int
 

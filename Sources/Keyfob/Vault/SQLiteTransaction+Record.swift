@@ -8,6 +8,11 @@ extension SQLiteTransaction {
         return Int(clamping: try tree.root().count)
     }
 
+    func changeCount() throws -> UInt64 {
+        guard let tree else { throw KeychainError(.failed, "the vault's record of its rows was not asked for.") }
+        return UInt64(try tree.root().counter)
+    }
+
     func beginRecord() throws {
         guard try rowCount() == 0 else { throw KeychainError(.failed, "a vault with rows has a record of them.") }
         try tree?.makeEmpty()
