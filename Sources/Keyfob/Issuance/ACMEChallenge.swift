@@ -56,7 +56,7 @@ extension ACMEIssuer.Settings {
         return try ACMEFile(challenge, root: webRoot ?? "")
     }
 
-    /// What the authority must be able to reach, for the hint of an error.
+    /// The address that the authority must reach, for the hint of an error.
     func expectation(for name: String) -> String {
         if dnsCommand != nil { return "It must find the TXT record _acme-challenge.\(name)." }
         let url = "http://\(name)/.well-known/acme-challenge/…"

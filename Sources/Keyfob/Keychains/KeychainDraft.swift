@@ -12,7 +12,7 @@ struct KeychainDraft: ~Copyable {
     let url: URL
     private let directory: OpenFile
 
-    /// What the temporary name ends with.
+    /// The end of the temporary name.
     private static let suffix = ".making"
 
     /// Makes the directory.
