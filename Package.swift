@@ -21,7 +21,7 @@ let package = Package(
         .library(name: "KeychainServices", targets: ["KeychainServices"]),
         .library(name: "KeyfobTesting", targets: ["KeyfobTesting"]),
         .library(name: "PKCS11", targets: ["PKCS11"]),
-        .library(name: "OpenSSL", targets: ["OpenSSL"]),
+        .library(name: "KeyfobOpenSSL", targets: ["KeyfobOpenSSL"]),
         .library(name: "KeyfobPrimitives", targets: ["KeyfobPrimitives"]),
         .library(name: "KeyfobNIOSSL", targets: ["KeyfobNIOSSL"]),
         .library(name: "KeyfobX509", targets: ["KeyfobX509"]),
@@ -49,15 +49,15 @@ let package = Package(
 
         .target(name: "KeyfobPrimitives", dependencies: ["CLinux"]),
         .target(name: "PKCS11", dependencies: ["CP11Kit", "KeyfobPrimitives"]),
-        .target(name: "OpenSSL", dependencies: ["COpenSSL", "KeyfobPrimitives"]),
-        // Files, child processes and errors of the layers above. PKCS11 and OpenSSL do not see them.
+        .target(name: "KeyfobOpenSSL", dependencies: ["COpenSSL", "KeyfobPrimitives"]),
+        // Files, child processes and errors of the layers above. PKCS11 and KeyfobOpenSSL do not see them.
         .target(name: "KeyfobSystem", dependencies: ["CLinux", "KeyfobPrimitives"]),
         // Items, attributes, queries and references: values without input or output.
-        .target(name: "KeyfobModel", dependencies: ["KeyfobSystem", "KeyfobPrimitives", "OpenSSL"]),
+        .target(name: "KeyfobModel", dependencies: ["KeyfobSystem", "KeyfobPrimitives", "KeyfobOpenSSL"]),
         .target(
             name: "Keyfob",
             dependencies: [
-                "CLinux", "KeyfobModel", "KeyfobSystem", "KeyfobPrimitives", "PKCS11", "OpenSSL",
+                "CLinux", "KeyfobModel", "KeyfobSystem", "KeyfobPrimitives", "PKCS11", "KeyfobOpenSSL",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
@@ -66,7 +66,7 @@ let package = Package(
         .target(
             name: "KeyfobNIOSSL",
             dependencies: [
-                "Keyfob", "KeyfobPrimitives", "OpenSSL",
+                "Keyfob", "KeyfobPrimitives", "KeyfobOpenSSL",
                 .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["NIOSSL"])),
                 .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["NIOSSL"])),
             ]
@@ -74,17 +74,17 @@ let package = Package(
         .target(
             name: "KeyfobX509",
             dependencies: [
-                "Keyfob", "KeyfobPrimitives", "OpenSSL",
+                "Keyfob", "KeyfobPrimitives", "KeyfobOpenSSL",
                 .product(name: "X509", package: "swift-certificates", condition: .when(traits: ["X509"])),
                 .product(name: "SwiftASN1", package: "swift-asn1", condition: .when(traits: ["X509"])),
             ]
         ),
-        .target(name: "KeychainServices", dependencies: ["Keyfob", "KeyfobPrimitives", "OpenSSL"]),
+        .target(name: "KeychainServices", dependencies: ["Keyfob", "KeyfobPrimitives", "KeyfobOpenSSL"]),
         .target(name: "KeyfobTesting", dependencies: ["Keyfob", "KeyfobPrimitives", "PKCS11"]),
         .executableTarget(
             name: "KeyfobCLI",
             dependencies: [
-                "CLinux", "KeychainServices", "Keyfob", "KeyfobPrimitives", "PKCS11", "OpenSSL",
+                "CLinux", "KeychainServices", "Keyfob", "KeyfobPrimitives", "PKCS11", "KeyfobOpenSSL",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),
@@ -94,22 +94,22 @@ let package = Package(
         .target(name: "TestSupport", dependencies: ["CLinux", "KeyfobPrimitives", "PKCS11"], path: "Tests/TestSupport"),
         // A process of its own for the tests that kill one or need several.
         .executableTarget(
-            name: "TestChild", dependencies: ["KeychainServices", "Keyfob", "KeyfobPrimitives", "OpenSSL", "PKCS11"],
+            name: "TestChild", dependencies: ["KeychainServices", "Keyfob", "KeyfobPrimitives", "KeyfobOpenSSL", "PKCS11"],
             path: "Tests/TestChild"),
         .testTarget(name: "PrimitivesTests", dependencies: ["KeyfobPrimitives", "TestSupport"]),
         .testTarget(name: "PKCS11Tests", dependencies: ["PKCS11", "CP11Kit", "KeyfobPrimitives", "TestSupport"]),
-        .testTarget(name: "OpenSSLTests", dependencies: ["OpenSSL", "KeyfobPrimitives", "TestSupport"]),
+        .testTarget(name: "KeyfobOpenSSLTests", dependencies: ["KeyfobOpenSSL", "KeyfobPrimitives", "TestSupport"]),
         .testTarget(
             name: "KeyfobTests",
             dependencies: [
-                "Keyfob", "KeyfobTesting", "KeyfobPrimitives", "PKCS11", "OpenSSL", "TestSupport", "TestChild",
+                "Keyfob", "KeyfobTesting", "KeyfobPrimitives", "PKCS11", "KeyfobOpenSSL", "TestSupport", "TestChild",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]
         ),
         .testTarget(
             name: "KeyfobNIOSSLTests",
             dependencies: [
-                "KeyfobNIOSSL", "Keyfob", "KeyfobTesting", "KeyfobPrimitives", "PKCS11", "OpenSSL", "TestSupport",
+                "KeyfobNIOSSL", "Keyfob", "KeyfobTesting", "KeyfobPrimitives", "PKCS11", "KeyfobOpenSSL", "TestSupport",
                 .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["NIOSSL"])),
                 .product(name: "NIOEmbedded", package: "swift-nio", condition: .when(traits: ["NIOSSL"])),
                 .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["NIOSSL"])),
@@ -120,7 +120,7 @@ let package = Package(
         .testTarget(
             name: "KeyfobX509Tests",
             dependencies: [
-                "KeyfobX509", "Keyfob", "KeyfobTesting", "KeyfobPrimitives", "OpenSSL", "TestSupport",
+                "KeyfobX509", "Keyfob", "KeyfobTesting", "KeyfobPrimitives", "KeyfobOpenSSL", "TestSupport",
                 .product(name: "X509", package: "swift-certificates", condition: .when(traits: ["X509"])),
                 .product(name: "SwiftASN1", package: "swift-asn1", condition: .when(traits: ["X509"])),
             ]
@@ -128,7 +128,7 @@ let package = Package(
         .testTarget(
             name: "KeychainServicesTests",
             dependencies: [
-                "KeychainServices", "Keyfob", "KeyfobTesting", "KeyfobPrimitives", "OpenSSL", "TestSupport",
+                "KeychainServices", "Keyfob", "KeyfobTesting", "KeyfobPrimitives", "KeyfobOpenSSL", "TestSupport",
             ]
         ),
         .testTarget(

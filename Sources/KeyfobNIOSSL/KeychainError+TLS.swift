@@ -1,7 +1,7 @@
 #if NIOSSL
 import Foundation
 import Keyfob
-import OpenSSL
+import KeyfobOpenSSL
 
 /// Lasting and temporary errors.
 extension KeychainError {

@@ -3,7 +3,7 @@ public import Keyfob
 import KeyfobPrimitives
 import NIOCore
 public import NIOSSL
-import OpenSSL
+import KeyfobOpenSSL
 
 /// The TLS identity currently behind a name in a keychain.
 ///
@@ -54,11 +54,11 @@ public final class RotatingTLSIdentity: Sendable {
 
     /// Identifies a refusal. The message is not compared, because some messages contain the time.
     private struct Refusal: Equatable {
-        let certificate: OpenSSL.Certificate?
+        let certificate: KeyfobOpenSSL.Certificate?
         let code: KeychainError.Code
         let details: [String: String]
 
-        init(_ error: KeychainError, of certificate: OpenSSL.Certificate?) {
+        init(_ error: KeychainError, of certificate: KeyfobOpenSSL.Certificate?) {
             (self.certificate, code, details) = (certificate, error.code, error.details)
         }
     }
@@ -206,7 +206,7 @@ public final class RotatingTLSIdentity: Sendable {
             return (state.begun, state.version != version || state.resolved.duration(to: .now) > interval * 15)
         }
         guard resolvesAnyway || isDue else { return false }
-        var refused: OpenSSL.Certificate?
+        var refused: KeyfobOpenSSL.Certificate?
         do {
             let candidate = try TLSCandidate.choose(query, in: keychain, on: requirements.date())
             refused = candidate.certificate

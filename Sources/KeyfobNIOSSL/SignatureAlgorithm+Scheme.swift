@@ -1,6 +1,6 @@
 #if NIOSSL
 import NIOSSL
-import OpenSSL
+import KeyfobOpenSSL
 
 extension SignatureAlgorithm {
     /// The algorithms of RFC 8446 4.2.3 and RFC 5246 7.4.1.4.1 for keys of a kind, best first.

@@ -2,12 +2,12 @@
 import Foundation
 import Keyfob
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 
 /// An identity that matches the query, before it is tested.
 struct TLSCandidate {
     let item: Identity
-    let certificate: OpenSSL.Certificate
+    let certificate: KeyfobOpenSSL.Certificate
 
     init(_ item: Identity) throws {
         self.item = item

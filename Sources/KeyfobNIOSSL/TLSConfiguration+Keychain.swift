@@ -1,7 +1,7 @@
 #if NIOSSL
 public import Keyfob
 public import NIOSSL
-import OpenSSL
+import KeyfobOpenSSL
 
 extension TLSConfiguration {
     /// Creates a server's configuration with the chain and private key of the identity that a query finds.

@@ -3,7 +3,7 @@ import Foundation
 public import Keyfob
 import KeyfobPrimitives
 public import NIOSSL
-public import OpenSSL
+public import KeyfobOpenSSL
 
 /// A certificate with its chain, and its private key on the token, ready for swift-nio-ssl.
 ///
@@ -17,10 +17,10 @@ public struct TLSIdentity: Sendable {
     /// The identity in the keychain.
     public let item: Identity
     /// The certificate.
-    public let certificate: OpenSSL.Certificate
+    public let certificate: KeyfobOpenSSL.Certificate
     /// The certificates that are sent to the peer: the certificate and its issuers, without a root and without an
     /// expired cross-signed end.
-    public let chain: [OpenSSL.Certificate]
+    public let chain: [KeyfobOpenSSL.Certificate]
     /// The private key.
     public let key: TokenTLSKey
 

@@ -1,7 +1,7 @@
 #if NIOSSL
 package import Foundation
 public import Keyfob
-import OpenSSL
+import KeyfobOpenSSL
 
 /// The requirements that an identity must meet before a server or a client uses it.
 ///
@@ -70,7 +70,7 @@ extension TLSRequirements {
     ///
     /// The root is left out. An incomplete chain is also cut off before an expired certificate, such as a cross-signed
     /// one that leads to an older root. Peers know the newer root.
-    func presented(_ chain: CertificateChain) -> [OpenSSL.Certificate] {
+    func presented(_ chain: CertificateChain) -> [KeyfobOpenSSL.Certificate] {
         let date = date()
         let all = chain.withoutRoot
         // The leaf's issuer is always sent, because peers do not have it as a root. A complete chain is sent whole,

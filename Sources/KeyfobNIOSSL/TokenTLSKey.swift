@@ -3,7 +3,7 @@ public import Keyfob
 import KeyfobPrimitives
 public import NIOCore
 public import NIOSSL
-public import OpenSSL
+public import KeyfobOpenSSL
 
 /// Called for every handshake that failed because the token could not sign, since swift-nio-ssl does not report the
 /// reason.

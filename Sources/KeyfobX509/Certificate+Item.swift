@@ -1,7 +1,7 @@
 #if X509
 import Foundation
 public import Keyfob
-public import OpenSSL
+public import KeyfobOpenSSL
 import SwiftASN1
 public import X509
 
@@ -17,7 +17,7 @@ extension X509.Certificate {
     /// Creates a certificate from one of libcrypto.
     ///
     /// - Throws: `KeychainError` (`fileDamaged`) if swift-certificates cannot read it.
-    public init(_ certificate: OpenSSL.Certificate) throws {
+    public init(_ certificate: KeyfobOpenSSL.Certificate) throws {
         try self.init(der: [UInt8](certificate.der))
     }
 
@@ -28,7 +28,7 @@ extension X509.Certificate {
     }
 }
 
-extension OpenSSL.Certificate {
+extension KeyfobOpenSSL.Certificate {
     /// Creates a certificate from one of swift-certificates.
     ///
     /// - Throws: The errors of swift-certificates if it cannot serialise the certificate; `KeyFileError` if libcrypto
@@ -48,7 +48,7 @@ extension CertificateItem {
     /// - Throws: The errors of swift-certificates if it cannot serialise the certificate; `KeyFileError` if libcrypto
     ///   cannot read it.
     public init(_ certificate: X509.Certificate, label: String? = nil) throws {
-        self.init(try OpenSSL.Certificate(certificate), label: label)
+        self.init(try KeyfobOpenSSL.Certificate(certificate), label: label)
     }
 }
 #endif

@@ -2,7 +2,7 @@
 public import Foundation
 public import Keyfob
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 public import SwiftASN1
 public import X509
 

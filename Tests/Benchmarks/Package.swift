@@ -13,7 +13,7 @@ let package = Package(
                 .product(name: "KeychainServices", package: "keyfob"),
                 .product(name: "PKCS11", package: "keyfob"),
                 .product(name: "KeyfobPrimitives", package: "keyfob"),
-                .product(name: "OpenSSL", package: "keyfob"),
+                .product(name: "KeyfobOpenSSL", package: "keyfob"),
             ],
             path: "Sources/KeyfobBench",
             swiftSettings: [.treatAllWarnings(as: .error)]

@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import Keyfob
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 import TestSupport
 import Testing
 

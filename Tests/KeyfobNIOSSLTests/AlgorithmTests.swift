@@ -3,7 +3,7 @@ import Foundation
 import Keyfob
 import KeyfobNIOSSL
 import NIOSSL
-import OpenSSL
+import KeyfobOpenSSL
 import PKCS11
 import TestSupport
 import Testing

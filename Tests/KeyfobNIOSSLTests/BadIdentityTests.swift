@@ -3,7 +3,7 @@ import Foundation
 import Keyfob
 import KeyfobNIOSSL
 import NIOSSL
-import OpenSSL
+import KeyfobOpenSSL
 import TestSupport
 import Testing
 

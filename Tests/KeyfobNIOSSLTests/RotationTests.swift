@@ -6,7 +6,7 @@ import KeyfobPrimitives
 import NIOCore
 import NIOPosix
 import NIOSSL
-import OpenSSL
+import KeyfobOpenSSL
 import TestSupport
 import Testing
 
@@ -16,7 +16,7 @@ struct RotationTests {
     private func served(_ server: TLSServer, _ home: TLSHome, _ options: [String] = []) throws -> Data {
         let result = try server.sClient(home, options)
         try #require(result.status == 0, "\(result.stderr)")
-        return try OpenSSL.Certificate(pem: result.stdout).der
+        return try KeyfobOpenSSL.Certificate(pem: result.stdout).der
     }
 
     @Test(arguments: [KeyKind.p256, .rsa, .ed25519])
@@ -252,7 +252,7 @@ struct RotationTests {
     private func shown(on port: Int, to context: NIOSSLContext) async throws -> Data {
         let page = try await fetch(port: port, with: context)
         try #require(page.contains("Client certificate"), "\(page)")
-        return try OpenSSL.Certificate(pem: page).der
+        return try KeyfobOpenSSL.Certificate(pem: page).der
     }
 
     @Test(arguments: [KeyKind.p256, .rsa, .ed25519])

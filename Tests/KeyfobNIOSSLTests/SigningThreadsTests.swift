@@ -6,7 +6,7 @@ import KeyfobPrimitives
 import NIOCore
 import NIOPosix
 import NIOSSL
-import OpenSSL
+import KeyfobOpenSSL
 import TestSupport
 import Testing
 

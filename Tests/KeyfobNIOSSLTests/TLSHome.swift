@@ -4,7 +4,7 @@ import Keyfob
 import KeyfobNIOSSL
 import KeyfobPrimitives
 import KeyfobTesting
-import OpenSSL
+import KeyfobOpenSSL
 import PKCS11
 import TestSupport
 import Testing
@@ -133,8 +133,8 @@ final class TLSHome: Sendable {
 
     func contents(_ name: String) throws -> Data { try Data(contentsOf: directory.url(name)) }
 
-    func certificate(_ name: String) throws -> OpenSSL.Certificate {
-        try OpenSSL.Certificate(pem: contents(name + ".pem"))
+    func certificate(_ name: String) throws -> KeyfobOpenSSL.Certificate {
+        try KeyfobOpenSSL.Certificate(pem: contents(name + ".pem"))
     }
 
     /// The id that key and certificate of `name.pem` have on the token, in the form that tools take.

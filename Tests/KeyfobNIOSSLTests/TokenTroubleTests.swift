@@ -4,7 +4,7 @@ import Keyfob
 import KeyfobNIOSSL
 import KeyfobPrimitives
 import NIOSSL
-import OpenSSL
+import KeyfobOpenSSL
 import TestSupport
 import Testing
 

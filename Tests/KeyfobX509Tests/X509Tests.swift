@@ -3,7 +3,7 @@ import Foundation
 import Keyfob
 import KeyfobTesting
 import KeyfobX509
-import OpenSSL
+import KeyfobOpenSSL
 import SwiftASN1
 import TestSupport
 import Testing
@@ -64,7 +64,7 @@ struct X509Tests {
         try await keychain.add(CertificateItem(certificate, label: "web"))
         let identity = try await keychain.only(.identity(label: "web"))
         #expect(try X509.Certificate(identity) == certificate)
-        #expect(try X509.Certificate(OpenSSL.Certificate(certificate)) == certificate)
+        #expect(try X509.Certificate(KeyfobOpenSSL.Certificate(certificate)) == certificate)
         #expect(try X509.Certificate.PrivateKey(identity, in: keychain).publicKey == key.publicKey)
     }
 
@@ -88,8 +88,8 @@ struct X509Tests {
             openssl req -new -key web.key -subj /CN=web | \
                 openssl x509 -req -CA root.pem -CAkey root.key -set_serial 7 -days 9 -extfile ext -out web.pem
             """)
-        let root = try OpenSSL.Certificate(pem: Data(contentsOf: directory.url("root.pem")))
-        let leaf = try X509.Certificate(OpenSSL.Certificate(pem: Data(contentsOf: directory.url("web.pem"))))
+        let root = try KeyfobOpenSSL.Certificate(pem: Data(contentsOf: directory.url("root.pem")))
+        let leaf = try X509.Certificate(KeyfobOpenSSL.Certificate(pem: Data(contentsOf: directory.url("web.pem"))))
         func isBelieved(for usage: CertificateUsage) async throws -> Bool {
             let store = try await CertificateStore(trustedBy: keychain, for: usage)
             var verifier = Verifier(rootCertificates: store) { RFC5280Policy() }

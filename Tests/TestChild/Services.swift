@@ -2,7 +2,7 @@ import Foundation
 import KeychainServices
 import Keyfob
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 
 extension TestChild {
     /// Adds the identities of a directory with Apple's functions and removes them again, without end.

@@ -1,6 +1,6 @@
 import Foundation
 import Keyfob
-import OpenSSL
+import KeyfobOpenSSL
 
 /// An X.509 certificate; `SecCertificateRef`.
 ///

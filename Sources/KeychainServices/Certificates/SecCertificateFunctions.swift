@@ -1,6 +1,6 @@
 public import Foundation
 import Keyfob
-import OpenSSL
+import KeyfobOpenSSL
 
 // Properties of certificates, and preferred certificates; SecCertificate.h. Only the functions for preferences block.
 

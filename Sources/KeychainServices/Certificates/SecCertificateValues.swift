@@ -1,5 +1,5 @@
 public import Foundation
-import OpenSSL
+import KeyfobOpenSSL
 
 // The fields of a certificate; SecCertificate.h of macOS.
 

@@ -1,6 +1,6 @@
 import Foundation
 import Keyfob
-import OpenSSL
+import KeyfobOpenSSL
 
 // Certificates with their private keys; SecIdentity.h.
 

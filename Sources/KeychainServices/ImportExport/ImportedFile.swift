@@ -1,7 +1,7 @@
 import Foundation
 import Keyfob
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 
 /// The contents of a file and its format, as SecItemImport reads them.
 struct ImportedFile {

@@ -1,5 +1,5 @@
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 
 /// What `SecPKCS12Import` knows of a certificate or key that it has stored and gives out.
 ///

@@ -1,7 +1,7 @@
 public import Foundation
 import Keyfob
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 
 /// Imports a PKCS#12 file; SecImportExport.h.
 ///

@@ -1,6 +1,6 @@
 import Foundation
 import Keyfob
-import OpenSSL
+import KeyfobOpenSSL
 
 /// A policy that `kSecMatchPolicy` takes.
 protocol LeafPolicy: AnyObject, Sendable {

@@ -1,7 +1,7 @@
 import Foundation
 import Keyfob
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 
 /// Identities, each of which is a certificate and a key without a row of its own.
 extension ItemOperations {

@@ -1,7 +1,7 @@
 import Foundation
 import Keyfob
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 
 /// Reads the dictionaries of the four SecItem functions; only `NamedItem` reads them too.
 extension ItemRequest {

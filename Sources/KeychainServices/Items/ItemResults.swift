@@ -1,7 +1,7 @@
 import Foundation
 import Keyfob
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 
 /// Builds the results of calls in the shape that the kSecReturn… keys request.
 struct ItemResults {

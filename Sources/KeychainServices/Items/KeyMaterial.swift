@@ -1,7 +1,7 @@
 import Foundation
 import Keyfob
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 
 /// Keys as bytes, in the form of SecKeyCopyExternalRepresentation: PKCS#1 for RSA, X9.63 for elliptic curves.
 enum KeyMaterial {

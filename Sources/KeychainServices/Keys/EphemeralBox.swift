@@ -1,5 +1,5 @@
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 
 /// One message under AES-GCM with a key from an ephemeral key agreement: the inner half of Apple's ECIES.
 ///

@@ -1,6 +1,6 @@
 import Foundation
 import Keyfob
-import OpenSSL
+import KeyfobOpenSSL
 
 /// A key pair to be generated, as described by the dictionary of SecKeyCreateRandomKey.
 struct KeyPairRequest {

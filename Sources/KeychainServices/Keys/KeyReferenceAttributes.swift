@@ -1,6 +1,6 @@
 import Foundation
 import Keyfob
-import OpenSSL
+import KeyfobOpenSSL
 
 /// Returns the attributes that a key brings into an item when it is added by reference.
 ///

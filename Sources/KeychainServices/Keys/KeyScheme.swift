@@ -1,5 +1,5 @@
 import Foundation
-import OpenSSL
+import KeyfobOpenSSL
 
 /// The construction behind an algorithm, with the one table of algorithms.
 ///

@@ -1,6 +1,6 @@
 import Foundation
 import Keyfob
-import OpenSSL
+import KeyfobOpenSSL
 
 /// Reads the type and size from dictionaries of keys, which hold them as numbers or as text.
 enum KeyParameters {

@@ -1,7 +1,7 @@
 import Foundation
 import Keyfob
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 
 /// The operations of a private key, in memory or on a token.
 protocol PrivateKeyOperations: Sendable {

@@ -1,7 +1,7 @@
 import Foundation
 import Keyfob
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 
 // Keys as bytes: PKCS#1 for RSA, X9.63 for elliptic curves, 32 raw bytes for Ed25519.
 extension SecKey {

@@ -1,6 +1,6 @@
 import Foundation
 import Keyfob
-import OpenSSL
+import KeyfobOpenSSL
 
 /// A key: a private key on a token or in memory, or a public key; `SecKeyRef`.
 ///

@@ -1,6 +1,6 @@
 public import Foundation
 import Keyfob
-import OpenSSL
+import KeyfobOpenSSL
 
 // Creation of keys; SecKey.h.
 

@@ -1,7 +1,7 @@
 public import Foundation
 import Keyfob
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 
 // Operations with keys; SecKey.h. Any thread may call these functions. They block for the token if a key is on one.
 

@@ -1,5 +1,5 @@
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 
 /// A source of random bytes; `SecRandomRef` of SecRandom.h. The only value is `kSecRandomDefault`.
 public typealias SecRandomRef = OpaquePointer

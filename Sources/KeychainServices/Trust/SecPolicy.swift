@@ -1,5 +1,5 @@
 import Foundation
-import OpenSSL
+import KeyfobOpenSSL
 
 /// The requirements for a certificate; `SecPolicyRef`.
 ///

@@ -1,5 +1,5 @@
 public import Foundation
-import OpenSSL
+import KeyfobOpenSSL
 
 // Policies; SecPolicy.h.
 

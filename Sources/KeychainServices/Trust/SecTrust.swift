@@ -1,7 +1,7 @@
 import Foundation
 import Keyfob
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 
 /// A trust evaluation: certificates, policies and anchors; `SecTrustRef`.
 ///

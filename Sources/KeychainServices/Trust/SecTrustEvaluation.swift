@@ -1,6 +1,6 @@
 public import Dispatch
 public import Foundation
-import OpenSSL
+import KeyfobOpenSSL
 
 // The older form of evaluation on a queue, descriptions of results, and data that peers send; SecTrust.h.
 

@@ -1,5 +1,5 @@
 public import Foundation
-import OpenSSL
+import KeyfobOpenSSL
 
 // Evaluation of trust; SecTrust.h. Nothing is fetched over a network, and revocation is not checked.
 

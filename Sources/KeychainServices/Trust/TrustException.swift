@@ -1,5 +1,5 @@
 import Foundation
-import OpenSSL
+import KeyfobOpenSSL
 
 /// Accepted failures of a certificate under a set of policies.
 struct TrustException: Sendable {

@@ -1,5 +1,5 @@
 import Foundation
-import OpenSSL
+import KeyfobOpenSSL
 
 /// One failure of a chain.
 struct TrustFailure: Hashable, Sendable {

@@ -1,6 +1,6 @@
 import Foundation
 public import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 
 /// A PIN sealed under a passphrase: scrypt (RFC 7914), then AES-256-GCM.
 ///

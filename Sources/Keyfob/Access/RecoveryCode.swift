@@ -1,5 +1,5 @@
 public import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 
 /// A random code on paper that opens a keychain whose passphrase is lost.
 ///

@@ -1,6 +1,6 @@
 public import Foundation
 public import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 
 /// The stored PINs that a token has refused, so that no process sends one of them again.
 ///

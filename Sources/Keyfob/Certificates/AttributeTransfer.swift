@@ -1,5 +1,5 @@
 import Foundation
-import OpenSSL
+import KeyfobOpenSSL
 import PKCS11
 
 /// The attributes that the items of a certificate or key pass on to the items of the next version.

@@ -1,5 +1,5 @@
 import Foundation
-import OpenSSL
+import KeyfobOpenSSL
 
 extension KeychainError {
     /// How far a certificate's start may lie ahead of the local clock, in seconds, because clocks differ.

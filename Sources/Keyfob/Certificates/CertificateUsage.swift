@@ -1,4 +1,4 @@
-public import OpenSSL
+public import KeyfobOpenSSL
 
 /// A usage of certificates, by the word that the command uses; an open set.
 public struct CertificateUsage: RawRepresentable, Hashable, Sendable, CustomStringConvertible {

@@ -1,5 +1,5 @@
 public import Foundation
-public import OpenSSL
+public import KeyfobOpenSSL
 
 /// The anchors to trust when a certificate is verified.
 public struct TrustPolicy: Sendable {

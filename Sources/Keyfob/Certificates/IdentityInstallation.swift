@@ -1,6 +1,6 @@
 package import Foundation
 import KeyfobPrimitives
-public import OpenSSL
+public import KeyfobOpenSSL
 import PKCS11
 
 /// The result of installing a certificate under a name.

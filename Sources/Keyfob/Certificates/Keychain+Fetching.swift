@@ -1,6 +1,6 @@
 import Foundation
 import KeyfobPrimitives
-public import OpenSSL
+public import KeyfobOpenSSL
 
 /// The limits of fetching for one certificate, whose author chose the URLs and their number.
 private enum Bounds {

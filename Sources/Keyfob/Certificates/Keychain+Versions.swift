@@ -1,6 +1,6 @@
 public import Foundation
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 
 /// The versions of an identity.
 extension Keychain {

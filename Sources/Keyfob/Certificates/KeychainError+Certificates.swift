@@ -1,6 +1,6 @@
 package import Foundation
 import KeyfobPrimitives
-package import OpenSSL
+package import KeyfobOpenSSL
 
 extension CertificateVerification {
     /// Returns the error for an untrusted certificate, or `nil` if it is trusted.

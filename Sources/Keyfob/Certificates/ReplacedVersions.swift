@@ -1,5 +1,5 @@
 import Foundation
-import OpenSSL
+import KeyfobOpenSSL
 import PKCS11
 
 /// The versions of an identity that a certificate replaces under its name.

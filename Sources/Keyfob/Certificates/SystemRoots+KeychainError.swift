@@ -1,4 +1,4 @@
-import OpenSSL
+import KeyfobOpenSSL
 
 extension SystemRoots {
     /// The authorities that the system trusts, like `load()` but with errors as `KeychainError`.

@@ -1,5 +1,5 @@
 import Foundation
-public import OpenSSL
+public import KeyfobOpenSSL
 
 /// A certificate that the user has decided to trust.
 ///

@@ -1,6 +1,6 @@
 import Foundation
 import KeyfobPrimitives
-package import OpenSSL
+package import KeyfobOpenSSL
 
 /// Trust in older versions of an identity, if the version in use is not trusted.
 package struct TrustLeftBehind: Sendable {

@@ -1,6 +1,6 @@
 import Foundation
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 
 /// The proof that an authority asks for before it certifies a name (RFC 8555 8).
 struct ACMEChallenge {

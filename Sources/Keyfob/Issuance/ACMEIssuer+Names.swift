@@ -1,4 +1,4 @@
-import OpenSSL
+import KeyfobOpenSSL
 
 /// The contents of a request to an ACME authority: the ordered names and nothing else (RFC 8555 7.4).
 ///

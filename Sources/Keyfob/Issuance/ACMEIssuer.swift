@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 public import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 
 /// An authority that speaks ACME (RFC 8555), such as Let's Encrypt.
 ///

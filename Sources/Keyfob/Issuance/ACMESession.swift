@@ -1,6 +1,6 @@
 import Foundation
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 
 /// A session with an ACME server: signed requests, nonces and problem documents (RFC 8555 6).
 struct ACMESession {

@@ -1,5 +1,5 @@
 import Foundation
-import OpenSSL
+import KeyfobOpenSSL
 
 /// A small private authority whose key is on the token of a keychain.
 public struct AuthorityIssuer: CertificateIssuer {

@@ -1,5 +1,5 @@
 public import Foundation
-public import OpenSSL
+public import KeyfobOpenSSL
 
 /// An issuer of certificates.
 ///

@@ -1,6 +1,6 @@
 import Foundation
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 
 /// A program that issues certificates, for authorities that Keyfob does not support directly.
 ///

@@ -1,6 +1,6 @@
 import Foundation
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 
 /// Small files of the user beside a keychain, one for each identity name.
 ///

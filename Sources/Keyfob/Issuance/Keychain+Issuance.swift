@@ -1,6 +1,6 @@
 public import Foundation
 import KeyfobPrimitives
-public import OpenSSL
+public import KeyfobOpenSSL
 import PKCS11
 
 /// The specification of an identity to create.

@@ -1,6 +1,6 @@
 package import Foundation
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 
 extension Identity {
     /// The hint for getting the next certificate: the command that renews the identity, or the alternatives if it has

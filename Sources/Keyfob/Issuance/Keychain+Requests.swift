@@ -1,5 +1,5 @@
 import KeyfobPrimitives
-public import OpenSSL
+public import KeyfobOpenSSL
 
 extension Keychain {
     /// A certification request (RFC 2986) for a key on the token, which signs it.

@@ -1,6 +1,6 @@
 import Foundation
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 
 /// The record of a certificate that is not in the keychain yet. It holds the key that a renewal makes for it, with any
 /// issuer, and the order at an ACME server.

@@ -1,5 +1,5 @@
 public import Foundation
-import OpenSSL
+import KeyfobOpenSSL
 
 /// An issuer of self-signed certificates.
 public struct SelfIssuer: CertificateIssuer {

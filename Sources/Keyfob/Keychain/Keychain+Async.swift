@@ -1,6 +1,6 @@
 public import Foundation
 public import KeyfobPrimitives
-public import OpenSSL
+public import KeyfobOpenSSL
 public import PKCS11
 
 /// The asynchronous forms. Each runs its blocking form on a thread of Keyfob.

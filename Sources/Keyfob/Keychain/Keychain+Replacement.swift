@@ -1,6 +1,6 @@
 import Foundation
 package import KeyfobPrimitives
-package import OpenSSL
+package import KeyfobOpenSSL
 import PKCS11
 
 /// The replacement for the certificate or key of an item.

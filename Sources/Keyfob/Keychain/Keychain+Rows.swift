@@ -1,7 +1,7 @@
 import Foundation
 import KeyfobPrimitives
 import Logging
-import OpenSSL
+import KeyfobOpenSSL
 
 /// Passwords: items that are stored in the vault.
 extension Keychain {

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 
 /// A backup file: a tar archive (POSIX ustar) with the files of a keychain.
 ///

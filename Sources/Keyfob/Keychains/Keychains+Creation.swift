@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 public import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 public import PKCS11
 
 /// Making keychains.

@@ -1,6 +1,6 @@
 public import Foundation
 public import KeyfobPrimitives
-public import OpenSSL
+public import KeyfobOpenSSL
 
 extension KeyFile {
     /// Reads a PKCS#12 file (RFC 7292) without storing anything.

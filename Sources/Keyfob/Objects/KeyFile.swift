@@ -1,6 +1,6 @@
 public import Foundation
 public import KeyfobPrimitives
-public import OpenSSL
+public import KeyfobOpenSSL
 
 /// Reads key files and reports errors as `KeychainError`.
 public enum KeyFile {

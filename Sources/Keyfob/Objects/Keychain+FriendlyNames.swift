@@ -1,6 +1,6 @@
 import Foundation
 import KeyfobPrimitives
-package import OpenSSL
+package import KeyfobOpenSSL
 import PKCS11
 
 extension Keychain {

@@ -1,6 +1,6 @@
 public import Foundation
 public import KeyfobPrimitives
-public import OpenSSL
+public import KeyfobOpenSSL
 import PKCS11
 
 /// One result of an identity check.

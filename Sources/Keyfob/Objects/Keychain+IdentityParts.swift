@@ -1,5 +1,5 @@
 import Foundation
-package import OpenSSL
+package import KeyfobOpenSSL
 import PKCS11
 
 /// The private key of an identity to add.

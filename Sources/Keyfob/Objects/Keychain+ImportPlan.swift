@@ -1,5 +1,5 @@
 import Foundation
-package import OpenSSL
+package import KeyfobOpenSSL
 import PKCS11
 
 /// The predicted result of importing an identity.

@@ -1,5 +1,5 @@
 import KeyfobPrimitives
-package import OpenSSL
+package import KeyfobOpenSSL
 import PKCS11
 
 extension Keychain {

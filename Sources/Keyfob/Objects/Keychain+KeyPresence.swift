@@ -1,6 +1,6 @@
 import Foundation
 import KeyfobPrimitives
-package import OpenSSL
+package import KeyfobOpenSSL
 
 extension Keychain {
     /// Whether the token has a key, or one half of it; `nil` if the answer would need a PIN.

@@ -1,5 +1,5 @@
 import Foundation
-package import OpenSSL
+package import KeyfobOpenSSL
 import PKCS11
 
 /// Adding keys from memory, with any attributes of the class.

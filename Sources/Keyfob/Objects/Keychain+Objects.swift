@@ -1,6 +1,6 @@
 import Foundation
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 public import PKCS11
 
 /// The token as other programs see it: its public certificates, and the URIs of its objects.

@@ -1,6 +1,6 @@
 import Foundation
 import KeyfobPrimitives
-public import OpenSSL
+public import KeyfobOpenSSL
 import PKCS11
 
 /// Finding the public key of a key on the token.

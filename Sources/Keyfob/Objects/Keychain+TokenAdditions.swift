@@ -1,5 +1,5 @@
 import Foundation
-import OpenSSL
+import KeyfobOpenSSL
 import PKCS11
 
 /// Adding certificates to the token, and recording the rows of new objects.

@@ -1,6 +1,6 @@
 import Foundation
 import Logging
-import OpenSSL
+import KeyfobOpenSSL
 import PKCS11
 
 /// Certificates, keys and identities: token objects with the attributes that the vault adds.

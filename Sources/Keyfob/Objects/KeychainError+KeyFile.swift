@@ -1,4 +1,4 @@
-import OpenSSL
+import KeyfobOpenSSL
 
 /// Errors for files that cannot be used.
 extension KeychainError {

@@ -1,5 +1,5 @@
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 import PKCS11
 
 /// `A256GCMKW` (RFC 7518 section 4.7): the token encrypts the key with `CKM_AES_GCM`.

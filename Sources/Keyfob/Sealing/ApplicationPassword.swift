@@ -1,5 +1,5 @@
 package import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 
 /// A password of the application's own, under which the data of an item is sealed before the vault seals it again
 /// (`kSecAccessControlApplicationPassword`).

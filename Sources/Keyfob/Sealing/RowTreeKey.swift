@@ -1,4 +1,4 @@
-import OpenSSL
+import KeyfobOpenSSL
 
 /// The key under which the nodes and the root of a ``RowTree`` are authenticated.
 ///

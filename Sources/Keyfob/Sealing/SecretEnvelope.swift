@@ -1,6 +1,6 @@
 import Foundation
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 
 /// A secret under a key of its own: AES-256-GCM, fresh key and nonce for every version of a row.
 ///

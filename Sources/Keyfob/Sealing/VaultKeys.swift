@@ -1,6 +1,6 @@
 import Foundation
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 
 /// What the metadata key opens: the attributes of all items, and the digests by which they are found.
 ///

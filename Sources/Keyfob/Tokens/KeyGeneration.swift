@@ -1,6 +1,6 @@
 public import Foundation
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 import PKCS11
 
 /// The kind of key to generate.

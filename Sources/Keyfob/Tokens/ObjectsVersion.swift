@@ -1,6 +1,6 @@
 import Foundation
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 
 /// A state of the objects on a keychain's token: equal while nobody, in whatever process, has changed one.
 public struct ObjectsVersion: Hashable, Sendable {

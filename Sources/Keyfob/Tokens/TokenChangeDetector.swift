@@ -1,5 +1,5 @@
 import Foundation
-import OpenSSL
+import KeyfobOpenSSL
 
 /// Tells whether any object of a token has changed since a moment, and has the change survive a power cut.
 ///

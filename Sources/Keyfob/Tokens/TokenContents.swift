@@ -1,6 +1,6 @@
 public import Foundation
 public import KeyfobPrimitives
-public import OpenSSL
+public import KeyfobOpenSSL
 public import PKCS11
 
 /// What lies on a token, for people who want to look.

@@ -1,6 +1,6 @@
 import Foundation
 public import KeyfobPrimitives
-public import OpenSSL
+public import KeyfobOpenSSL
 import PKCS11
 
 /// Decryption and key agreement.

@@ -1,4 +1,4 @@
-public import OpenSSL
+public import KeyfobOpenSSL
 import PKCS11
 import Synchronization
 

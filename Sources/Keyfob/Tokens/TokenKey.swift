@@ -1,6 +1,6 @@
 import Foundation
 import KeyfobPrimitives
-public import OpenSSL
+public import KeyfobOpenSSL
 import PKCS11
 
 /// A private key on the token, ready to be used.

@@ -1,5 +1,5 @@
 import Foundation
-import OpenSSL
+import KeyfobOpenSSL
 package import PKCS11
 
 /// The attributes that an object on the token brings into its item.

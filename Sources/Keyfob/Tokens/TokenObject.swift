@@ -1,5 +1,5 @@
 import Foundation
-import OpenSSL
+import KeyfobOpenSSL
 import PKCS11
 
 /// What the keychain knows of one object on a token, without its handle.

@@ -1,5 +1,5 @@
 import Foundation
-import OpenSSL
+import KeyfobOpenSSL
 import PKCS11
 
 /// What is on the token.

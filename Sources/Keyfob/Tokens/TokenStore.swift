@@ -1,7 +1,7 @@
 import Foundation
 import KeyfobPrimitives
 import Logging
-import OpenSSL
+import KeyfobOpenSSL
 import PKCS11
 import Synchronization
 

@@ -1,7 +1,7 @@
 import Foundation
 import KeyfobPrimitives
 import Logging
-import OpenSSL
+import KeyfobOpenSSL
 import PKCS11
 
 /// Changes to objects on the token and to the rows of the vault that belong to them.

@@ -1,6 +1,6 @@
 import Foundation
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 import PKCS11
 
 /// An object on the token that a change is making or destroying, as a row of the vault names it; see ``RowState``.

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 import Keyfob
-import OpenSSL
+import KeyfobOpenSSL
 
 /// `keyfob cert chain`: shows the issuers of a certificate.
 struct CertificateChainCommand: ParsableCommand {

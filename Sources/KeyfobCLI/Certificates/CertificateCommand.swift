@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 import Keyfob
-import OpenSSL
+import KeyfobOpenSSL
 import PKCS11
 
 /// `keyfob cert`: certificates, with or without a key.

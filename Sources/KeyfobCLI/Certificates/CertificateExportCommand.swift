@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Keyfob
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 
 /// `keyfob cert export`: writes a certificate, or its chain in the order that servers send.
 struct CertificateExportCommand: ParsableCommand, ContentWriter {

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Keyfob
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 
 /// `keyfob cert import`: stores certificates from files on the token.
 struct CertificateImportCommand: ParsableCommand {

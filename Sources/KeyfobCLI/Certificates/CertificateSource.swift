@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 import Keyfob
-import OpenSSL
+import KeyfobOpenSSL
 import PKCS11
 
 /// A certificate given by a name, a file or another property.

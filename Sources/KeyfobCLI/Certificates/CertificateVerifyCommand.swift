@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 import Keyfob
-import OpenSSL
+import KeyfobOpenSSL
 
 /// `keyfob cert verify`: verifies a certificate, and reports why it is not accepted.
 struct CertificateVerifyCommand: ParsableCommand {

@@ -1,6 +1,6 @@
 import Foundation
 import Keyfob
-import OpenSSL
+import KeyfobOpenSSL
 
 /// A host that a certificate can name: a DNS name or an IP address.
 ///

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Keyfob
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 import PKCS11
 
 /// `keyfob identity create`: makes a key on the token and a certificate for it, in one step.

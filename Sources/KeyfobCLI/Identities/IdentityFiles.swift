@@ -1,7 +1,7 @@
 import Foundation
 import Keyfob
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 
 /// Keys and certificates from the files of `identity import`, in any supported format.
 struct IdentityFiles {

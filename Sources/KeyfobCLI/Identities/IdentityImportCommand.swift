@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Keyfob
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 import PKCS11
 
 /// `keyfob identity import`: moves a key and its certificates from files to the token.

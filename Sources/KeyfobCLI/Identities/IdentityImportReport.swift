@@ -1,6 +1,6 @@
 import Foundation
 import Keyfob
-import OpenSSL
+import KeyfobOpenSSL
 import PKCS11
 
 /// The result of importing one identity, or the plan of a dry run.

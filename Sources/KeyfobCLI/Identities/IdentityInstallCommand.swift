@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 import Keyfob
-import OpenSSL
+import KeyfobOpenSSL
 
 /// `keyfob identity install`: stores an issued certificate for an existing key.
 struct IdentityInstallCommand: ParsableCommand {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 import Keyfob
-import OpenSSL
+import KeyfobOpenSSL
 
 /// `keyfob identity renew`: gets the next certificate under the same name.
 struct IdentityRenewCommand: ParsableCommand {

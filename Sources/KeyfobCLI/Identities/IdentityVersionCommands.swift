@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 import Keyfob
-import OpenSSL
+import KeyfobOpenSSL
 
 /// `keyfob identity use`: prefers an identity for a service, or puts an older version back into use.
 struct IdentityUseCommand: ParsableCommand {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 import Keyfob
-import OpenSSL
+import KeyfobOpenSSL
 
 /// A certificate usage on the command line, limited to the usages that this version supports.
 struct UsageName: ExpressibleByArgument {

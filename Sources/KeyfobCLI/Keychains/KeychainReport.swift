@@ -1,6 +1,6 @@
 import Foundation
 import Keyfob
-import OpenSSL
+import KeyfobOpenSSL
 import PKCS11
 
 /// The status of a keychain: its token, whether it is unlocked and until when, and its content.

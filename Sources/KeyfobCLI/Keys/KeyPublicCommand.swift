@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Keyfob
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 
 /// `keyfob key pub`: writes the public key for other programs.
 struct KeyPublicCommand: ParsableCommand, ContentWriter {

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Keyfob
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 
 /// `keyfob key csr`: writes a certification request that the token signs.
 struct KeyRequestCommand: ParsableCommand, ContentWriter {

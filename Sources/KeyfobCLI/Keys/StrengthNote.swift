@@ -1,5 +1,5 @@
 import Keyfob
-import OpenSSL
+import KeyfobOpenSSL
 
 /// A note about keys that other programs no longer accept. They can be imported, because tokens store them like any
 /// other key.

@@ -1,5 +1,5 @@
 import Foundation
-import OpenSSL
+import KeyfobOpenSSL
 
 /// One certificate of a list, and its key if it has one.
 struct ListedCertificate {

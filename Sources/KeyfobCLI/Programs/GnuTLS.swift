@@ -1,5 +1,5 @@
 import Keyfob
-import OpenSSL
+import KeyfobOpenSSL
 import PKCS11
 
 /// GnuTLS: its tools and programs built on it accept the URI in place of a file.

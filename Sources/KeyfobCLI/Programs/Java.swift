@@ -1,5 +1,5 @@
 import Keyfob
-import OpenSSL
+import KeyfobOpenSSL
 
 /// Java: the token as a KeyStore of the provider SunPKCS11.
 struct Java: Program {

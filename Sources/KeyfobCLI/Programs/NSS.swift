@@ -1,7 +1,7 @@
 import Foundation
 import Keyfob
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 import PKCS11
 
 /// NSS: the token as a module of an NSS database.

@@ -1,5 +1,5 @@
 import Keyfob
-import OpenSSL
+import KeyfobOpenSSL
 import PKCS11
 
 /// The `openssl` command, as client and as server.

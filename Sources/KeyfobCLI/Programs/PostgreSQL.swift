@@ -1,6 +1,6 @@
 import Keyfob
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 import PKCS11
 
 /// PostgreSQL's client library, which psql and most drivers use.

@@ -1,6 +1,6 @@
 import Glibc
 import Keyfob
-import OpenSSL
+import KeyfobOpenSSL
 
 /// A program that can use a private key on a token, and its requirements.
 ///

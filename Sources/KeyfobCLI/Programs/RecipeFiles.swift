@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Keyfob
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 
 /// Writes the files of a recipe.
 enum RecipeFiles {

@@ -1,7 +1,7 @@
 import Foundation
 import Keyfob
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 
 /// OpenSSH: login with a key on the token, with and without the agent.
 struct SSH: Program {

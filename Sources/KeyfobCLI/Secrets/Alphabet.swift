@@ -1,5 +1,5 @@
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 
 /// The set of characters for generated secrets.
 struct Alphabet: Sendable {

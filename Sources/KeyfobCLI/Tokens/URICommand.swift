@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import Keyfob
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 import PKCS11
 
 /// `keyfob uri`: prints how other programs reach a key or certificate.

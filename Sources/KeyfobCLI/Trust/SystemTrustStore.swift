@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Keyfob
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 
 /// The certificate authorities that all programs on the machine trust, in Debian's layout (update-ca-certificates(8)).
 enum SystemTrustStore {

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Keyfob
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 
 /// `keyfob trust add`: trusts a certificate.
 struct TrustAddCommand: ParsableCommand {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Keyfob
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 
 /// `keyfob trust export`: writes the trust anchors as a bundle.
 struct TrustExportCommand: ParsableCommand, ContentWriter {

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Keyfob
-import OpenSSL
+import KeyfobOpenSSL
 
 /// `keyfob trust rm`: stops trusting a certificate.
 struct TrustRemoveCommand: ParsableCommand {

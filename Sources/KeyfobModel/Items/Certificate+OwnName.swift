@@ -1,5 +1,5 @@
 import KeyfobPrimitives
-package import OpenSSL
+package import KeyfobOpenSSL
 
 extension Certificate {
     /// The default name of the certificate in a keychain; `nil` if there is none.

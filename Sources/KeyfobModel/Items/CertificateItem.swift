@@ -1,5 +1,5 @@
 public import Foundation
-public import OpenSSL
+public import KeyfobOpenSSL
 
 /// An item that has a certificate.
 public protocol CertifiedItem: KeychainItem {}

@@ -1,5 +1,5 @@
 public import Foundation
-public import OpenSSL
+public import KeyfobOpenSSL
 
 /// A certificate together with its private key; `kSecClassIdentity`.
 ///

@@ -1,5 +1,5 @@
 public import Foundation
-package import OpenSSL
+package import KeyfobOpenSSL
 
 /// An item of any class: its attributes and, once it is stored, its persistent reference.
 ///

@@ -1,5 +1,5 @@
 import Foundation
-package import OpenSSL
+package import KeyfobOpenSSL
 
 /// The conditions of a search on the certificate itself. Created once per search, so that names are not normalized per
 /// item.

@@ -1,5 +1,5 @@
 public import Foundation
-public import OpenSSL
+public import KeyfobOpenSSL
 
 /// The conditions of a search: the untyped form of ``Query``, for translators such as the Security facade.
 ///

@@ -17,7 +17,7 @@ let package = Package(
                 .product(name: "KeyfobNIOSSL", package: "keyfob"),
                 .product(name: "KeyfobTesting", package: "keyfob"),
                 .product(name: "KeyfobPrimitives", package: "keyfob"),
-                .product(name: "OpenSSL", package: "keyfob"),
+                .product(name: "KeyfobOpenSSL", package: "keyfob"),
                 .product(name: "PKCS11", package: "keyfob"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

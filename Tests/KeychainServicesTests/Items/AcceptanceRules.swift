@@ -1,7 +1,7 @@
 import Foundation
 import Keyfob
 import KeyfobTesting
-import OpenSSL
+import KeyfobOpenSSL
 import Testing
 
 @testable import KeychainServices

@@ -2,7 +2,7 @@ import Foundation
 import Keyfob
 import KeyfobPrimitives
 import KeyfobTesting
-import OpenSSL
+import KeyfobOpenSSL
 import TestSupport
 import Testing
 

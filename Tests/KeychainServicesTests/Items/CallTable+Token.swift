@@ -1,5 +1,5 @@
 import Foundation
-import OpenSSL
+import KeyfobOpenSSL
 import Testing
 
 @testable import KeychainServices

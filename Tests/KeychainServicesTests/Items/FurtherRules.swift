@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import Keyfob
 import KeyfobTesting
-import OpenSSL
+import KeyfobOpenSSL
 import Testing
 
 @testable import KeychainServices

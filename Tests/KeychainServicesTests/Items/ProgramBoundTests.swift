@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import Keyfob
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 import TestSupport
 import Testing
 

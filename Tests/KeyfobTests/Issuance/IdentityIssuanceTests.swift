@@ -1,7 +1,7 @@
 import Foundation
 import KeyfobPrimitives
 import KeyfobTesting
-import OpenSSL
+import KeyfobOpenSSL
 import TestSupport
 import Testing
 

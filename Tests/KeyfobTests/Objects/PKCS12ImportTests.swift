@@ -1,6 +1,6 @@
 import KeyfobPrimitives
 import KeyfobTesting
-import OpenSSL
+import KeyfobOpenSSL
 import TestSupport
 import Testing
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @testable import Keyfob
-@testable import OpenSSL
+@testable import KeyfobOpenSSL
 
 @Suite struct CertificateFilterTests {
     @Test func `a certificate is parsed once, from the token to the caller`() throws {

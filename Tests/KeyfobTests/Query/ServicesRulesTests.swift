@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 import Testing
 
 @testable import Keyfob

@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import KeyfobPrimitives
 import KeyfobTesting
-import OpenSSL
+import KeyfobOpenSSL
 import PKCS11
 import Testing
 

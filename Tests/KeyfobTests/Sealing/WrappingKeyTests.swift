@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 import PKCS11
 import TestSupport
 import Testing

@@ -1,5 +1,5 @@
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 import PKCS11
 import TestSupport
 import Testing

@@ -1,7 +1,7 @@
 import Foundation
 import Keyfob
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 import TestSupport
 import Testing
 

@@ -1,4 +1,4 @@
-import OpenSSL
+import KeyfobOpenSSL
 import Testing
 
 @testable import Keyfob

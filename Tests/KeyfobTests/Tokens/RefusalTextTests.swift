@@ -1,4 +1,4 @@
-import OpenSSL
+import KeyfobOpenSSL
 import PKCS11
 import TestSupport
 import Testing

@@ -1,7 +1,7 @@
 import CLinux
 import Foundation
 package import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 package import PKCS11
 
 extension SoftHSMDirectory {

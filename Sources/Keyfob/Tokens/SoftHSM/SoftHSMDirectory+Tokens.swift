@@ -1,6 +1,6 @@
 import Foundation
 package import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 package import PKCS11
 
 extension SoftHSMDirectory {

@@ -1,7 +1,7 @@
 import Foundation
 import Keyfob
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 import PKCS11
 
 /// Keyfob's side of `Scripts/bench`: measures one case and prints "name value unit" lines, as its C peers do.

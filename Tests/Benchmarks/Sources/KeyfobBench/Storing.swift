@@ -1,7 +1,7 @@
 import Foundation
 import Keyfob
 import KeyfobPrimitives
-import OpenSSL
+import KeyfobOpenSSL
 
 extension KeyfobBench {
     /// Adding (durable), finding by service and account, and reading a password, with stores of given sizes.

@@ -2,7 +2,7 @@ import Foundation
 import KeyfobPrimitives
 import KeyfobTesting
 import Keyfob
-import OpenSSL
+import KeyfobOpenSSL
 import Testing
 
 @testable import KeychainServices

@@ -1,5 +1,5 @@
 import Foundation
-import OpenSSL
+import KeyfobOpenSSL
 import KeyfobTesting
 import Keyfob
 import Testing

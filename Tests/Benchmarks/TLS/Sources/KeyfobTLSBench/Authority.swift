@@ -1,9 +1,9 @@
 import Foundation
-import OpenSSL
+import KeyfobOpenSSL
 
 /// Certificates that sign themselves.
 enum Authority {
-    static func issue(_ algorithm: KeyAlgorithm) throws -> (key: PrivateKey, certificate: OpenSSL.Certificate) {
+    static func issue(_ algorithm: KeyAlgorithm) throws -> (key: PrivateKey, certificate: KeyfobOpenSSL.Certificate) {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("keyfob-tls-bench-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -18,6 +18,6 @@ enum Authority {
         openssl.standardError = FileHandle.nullDevice
         try openssl.run()
         openssl.waitUntilExit()
-        return (key, try OpenSSL.Certificate(pem: Data(contentsOf: folder.appendingPathComponent("cert.pem"))))
+        return (key, try KeyfobOpenSSL.Certificate(pem: Data(contentsOf: folder.appendingPathComponent("cert.pem"))))
     }
 }

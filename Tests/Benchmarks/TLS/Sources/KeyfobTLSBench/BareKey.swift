@@ -4,7 +4,7 @@ import Keyfob
 import KeyfobPrimitives
 import NIOCore
 import NIOSSL
-import OpenSSL
+import KeyfobOpenSSL
 import PKCS11
 
 /// The smallest signer with a key on a token that leaves the event loops alone: one thread, which only calls `C_Sign`,

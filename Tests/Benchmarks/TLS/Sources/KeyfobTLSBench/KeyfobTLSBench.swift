@@ -6,7 +6,7 @@ import KeyfobTesting
 import NIOCore
 import NIOPosix
 import NIOSSL
-import OpenSSL
+import KeyfobOpenSSL
 
 /// Handshakes of a swift-nio-ssl server whose key is on a token, beside the same server with the key in memory, the
 /// token's own rate, and the least that signs with the token. Prints "side name value unit" lines for `Scripts/bench`.

@@ -1,5 +1,5 @@
 import Foundation
-import OpenSSL
+import KeyfobOpenSSL
 import Testing
 
 /// Certificates of a megabyte, which any peer can send. The time to process them must be linear in their length;

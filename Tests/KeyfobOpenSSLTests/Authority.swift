@@ -1,5 +1,5 @@
 import Foundation
-import OpenSSL
+import KeyfobOpenSSL
 
 /// A certificate of an authority, with its validity in days relative to today; self-signed without an issuer.
 func authority(
