@@ -151,13 +151,13 @@ import PKCS11
             // ArgumentParser's full message ends with the usage, which becomes the hint. Unknown verbs have been
             // reported already.
             let path = (try? Invocation(arguments, root: KeyfobCommand.self))?.path ?? []
-            let raw = Discretion.checked(KeyfobCommand.message(for: error), of: path)
-            let message = Suggestion.checked(raw).decapitalized
+            let raw = SecretRedaction.checked(KeyfobCommand.message(for: error), of: path)
+            let message = DidYouMean.checked(raw).decapitalized
             let lines = KeyfobCommand.fullMessage(for: error).split(separator: "\n").map(String.init)
             let usage = lines.drop { !$0.hasPrefix("Usage:") }.map { $0.trimmingBlanks }
-            let others = Suggestion.commands(with: message)
+            let others = DidYouMean.commands(with: message)
             let hints = (others.isEmpty ? [] : ["An option of: " + others.joined(separator: ", ")])
-                + [Suggestion.form(for: message)].compactMap(\.self) + usage
+                + [DidYouMean.form(for: message)].compactMap(\.self) + usage
             failure = Failure(usage: message, hint: hints.isEmpty ? nil : hints.joined(separator: "\n"))
         default:
             failure = Failure(error)

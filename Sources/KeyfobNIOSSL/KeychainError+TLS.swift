@@ -15,7 +15,7 @@ extension KeychainError {
 
     /// Whether the error may be gone at the next look. A keychain or a token that is busy, absent or locked says
     /// nothing about the identity.
-    var isPassing: Bool {
+    var isTransient: Bool {
         // A malformed certificate stays malformed.
         !Self.lasting.contains(code) && !(cause is KeyFileError)
     }

@@ -228,7 +228,7 @@ public final class RotatingTLSIdentity: Sendable {
                 ?? KeychainError(.failed, "the identity cannot be loaded.", cause: error)
             // A refused identity is not checked again before something changes or the name is due. After a passing
             // error nothing is known, so the change that led here counts as not seen.
-            if settle(number, error.isPassing ? nil : version, refusal: Refusal(error, of: refused)) {
+            if settle(number, error.isTransient ? nil : version, refusal: Refusal(error, of: refused)) {
                 tell(TLSIdentityEvent(kind: .refused, identity: current, error: error))
             }
             return false

@@ -8,7 +8,7 @@ import Testing
 /// Names that the shells complete.
 @Suite struct CompletionTests {
     /// Asks bash, with the script of the command under test, for the words that may follow `words`.
-    private func bash(_ household: Household, _ words: [String]) throws -> [String] {
+    private func bash(_ household: TestHome, _ words: [String]) throws -> [String] {
         let script = """
             cd "$HOME" && PATH=${KEYFOB%/*}:$PATH && source <(keyfob completion bash) || exit 9
             COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMP_LINE="$*"; COMP_POINT=${#COMP_LINE}
@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test func `a shell that completes a name never runs it`() throws {
-        let household = try Household()
+        let household = try TestHome()
         #expect(try household.keyfob(["init", "--pin-source", "env:P"], environment: ["P": "open sesame"]).status == 0)
         let names = ["$(touch ran)x", "`touch ran`", "with space", "it's", "back\\slash", "git/https://a", "a;b", "~"]
         for name in names { try household.set(name, "x") }
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test func `an option before the verb is recognised, and its value is not a verb`() throws {
-        let household = try Household()
+        let household = try TestHome()
         #expect(try household.keyfob(["init", "--pin-source", "env:P"], environment: ["P": "open sesame"]).status == 0)
         try household.set("one", "x")
         for line in [["-k"], ["--keychain"], ["secret", "-k"], ["--json", "get", "-k"]] {
@@ -55,7 +55,7 @@ import Testing
 
     /// The content of `home/got` after a line with a tab was typed at a prompt of bash, and the screen.
     private func got(
-        _ household: Household, typing line: String, after setup: String = ":"
+        _ household: TestHome, typing line: String, after setup: String = ":"
     ) throws -> (got: String, screen: String) {
         let start = "PS1='> '; source <(keyfob completion bash); \(setup)\n"
         try household.directory.write(Array(start.utf8), to: "home/rc")
@@ -75,7 +75,7 @@ import Testing
     /// `COMPREPLY` is not everything: readline puts it into the command line, and omits the quotes of some names.
     @Test(arguments: ["n`./made`", "n$(touch ran)", "n${IFS}", "n(o)", "n;touch ran", "n >(touch ran)", "n!!", "no"])
     func `a completion at a prompt is the name, or nothing`(name: String) throws {
-        let household = try Household()
+        let household = try TestHome()
         #expect(try household.keyfob(["init", "--pin-source", "env:P"], environment: ["P": "open sesame"]).status == 0)
         try household.set(name, "value")
         let made = try household.directory.write(Array("#!/bin/sh\ntouch ran\n".utf8), to: "home/made")
@@ -98,7 +98,7 @@ import Testing
         ("keyfob -k login get k=v=w >/dev/null; keyfob get git/https:\t", "git/https://a\n"),
     ])
     func `a name with colons and equals signs is completed after any of them`(line: String, got: String) throws {
-        let household = try Household()
+        let household = try TestHome()
         #expect(try household.keyfob(["init", "--pin-source", "env:P"], environment: ["P": "open sesame"]).status == 0)
         for name in ["git/https://a", "k=v=w", "a:b c", "x y:z w", "q=git:hub"] { try household.set(name, name) }
         let answer = try self.got(household, typing: line)
@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test func `the shell's settings stay as they were, and an error of its completion does not end it`() throws {
-        let household = try Household()
+        let household = try TestHome()
         #expect(try household.keyfob(["init", "--pin-source", "env:P"], environment: ["P": "open sesame"]).status == 0)
         try household.set("db:x", "value")
         let line = "keyfob get db:\t && trap -p RETURN && set -o | grep errexit"
@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test func `a name is offered completely if no character in it ends a word`() throws {
-        let household = try Household()
+        let household = try TestHome()
         #expect(try household.keyfob(["init", "--pin-source", "env:P"], environment: ["P": "open sesame"]).status == 0)
         try household.set("q=git:hub", "value")
         let setup = "COMP_WORDBREAKS=${COMP_WORDBREAKS//:}"
@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test func `identities, certificates and keys are offered for arguments that take one`() throws {
-        let household = try Household()
+        let household = try TestHome()
         #expect(try household.keyfob(["init", "--pin-source", "env:P"], environment: ["P": "open sesame"]).status == 0)
         #expect(try household.keyfob(["identity", "create", "web", "--cn", "web", "--self-signed"]).status == 0)
         #expect(try household.keyfob(["key", "generate", "api", "--type", "ec"]).status == 0)
@@ -157,7 +157,7 @@ import Testing
     }
 
     @Test func `the values of an option or an argument are offered`() throws {
-        let household = try Household()
+        let household = try TestHome()
         #expect(try household.keyfob(["init", "--pin-source", "env:P"], environment: ["P": "open sesame"]).status == 0)
         #expect(try household.keyfob(["identity", "create", "web", "--cn", "web", "--self-signed"]).status == 0)
         try household.directory.write(Array("x".utf8), to: "home/web.pem")

@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test func `a password has the same members in a list and alone, and null for missing ones`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         let all = ["--protocol", "https", "--port", "8443", "--path", "a", "--user", "u", "--comment", "c"]
         for (name, options) in [("generic", []), ("host", ["--kind", "internet"]), ("full", all)] as [(String, [String])] {
             try household.set(name, "x", options)
@@ -88,7 +88,7 @@ import Testing
         (["db/prod", "--label", "Work"], "db/prod"),
     ] as [([String], String)])
     func `the name of a password in every document is the one in lists`(words: [String], name: String) throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         let value = Data("value".utf8)
         for options in [["--dry-run"], [], ["--replace", "--dry-run"], ["--replace"], ["--if-missing"]] {
             let document = try household.document(["set"] + words + ["--stdin"] + options, input: value)

@@ -78,7 +78,7 @@ import Testing
         #expect(try list.rendered(as: .tsv) == expected)
         // A single thing has a row for each.
         #expect(try Document(["uses": ["a", "b"]]).rendered(as: .tsv) == "uses.0\ta\nuses.1\tb\n")
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try #require(household.keyfob(["key", "generate", "k"]).status == 0)
         let keys = try household.keyfob(["key", "ls", "--format", "tsv"])
         #expect(keys.output.contains("\tuses\t") && keys.output.contains("\tsign,derive\t"), "\(keys.output)")
@@ -88,7 +88,7 @@ import Testing
         let list = Document(["keychain": "login", "items": []])
         #expect(try list.rendered(as: .tsv).isEmpty)
         #expect(try list.rendered(as: .tsv, isListing: false) == "keychain\tlogin\n")
-        let household = try Household()
+        let household = try TestHome()
         let lock = try household.keyfob(["lock", "--all", "--format", "tsv"])
         #expect(lock.output == "changed\tfalse\ndry_run\tfalse\n", "\(lock.error)")
     }

@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test func `the document of a planned keychain contains what is known before`() throws {
-        let household = try Household()
+        let household = try TestHome()
         for (options, protection) in [
             (["--unattended"], "the token's PIN lies in a file that only its owner can read"),
             (["--pin-source", "prompt"], "a passphrase (scrypt) seals the token's PIN"),
@@ -75,7 +75,7 @@ import Testing
         (["new", "--from-fd", "77"], "", 1),
     ] as [([String], String, Int32)])
     func `a dry run of set refuses what set refuses`(words: [String], input: String, status: Int32) throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try household.set("taken", "one")
         let dry = try household.keyfob(["set"] + words + ["--dry-run"], input: Data(input.utf8))
         let run = try household.keyfob(["set"] + words, input: Data(input.utf8))
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test func `the dry run of a replacement reports if there is an item to replace`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try household.set("a", "one")
         let set = ["set", "a", "--replace", "--stdin", "--dry-run"]
         let cases: [(String, [String], String)] = [
@@ -181,7 +181,7 @@ import Testing
     }
 
     @Test func `a dry run prints no secret in place of a generated one`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         let generate = ["secret", "generate", "a", "--print", "--if-missing"]
         #expect(try household.document(generate + ["--dry-run"])["value"] is NSNull)
         let made = try household.document(generate)["value"] as? String

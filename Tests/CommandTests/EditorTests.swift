@@ -80,7 +80,7 @@ import Testing
         "vim -s KEYS", "env vim -s KEYS", "/usr/bin/vim -n -s KEYS", "vimdiff -s KEYS", "sensible-editor",
     ])
     func `an edit with vim leaves nothing of the secret in the home directory`(command: String) throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         let home = household.directory.file("home")
         try household.set("x", "old-secret")
         let keys = household.directory.file("keys")
@@ -119,7 +119,7 @@ import Testing
     }
 
     @Test func `a user is warned of an unknown editor, and a program is not`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try household.set("x", "old")
         for (options, isWarned) in [([], true), (["--quiet"], false), (["--json"], false)] {
             let edit = try household.keyfob(["secret", "edit", "x"] + options, environment: ["EDITOR": "true"])

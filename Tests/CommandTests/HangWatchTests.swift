@@ -17,7 +17,7 @@ import Testing
         """
 
     /// Runs the command while the lock on a file of the token is held, and returns whether the holder was still there.
-    private func beside(_ file: String, _ household: Household, _ arguments: [String]) throws -> Tool.Result {
+    private func beside(_ file: String, _ household: TestHome, _ arguments: [String]) throws -> Tool.Result {
         let script = """
             place=$(find "$HOME/.local/share/keyfob/tokens" -name "$2" | head -n 1)
             python3 -c "$1" "$place" "$HOME/held" 300 </dev/null >/dev/null 2>&1 & holder=$!
@@ -40,7 +40,7 @@ import Testing
         ["identity", "create", "web", "--cn", "web", "--self-signed"], ["keychain", "create", "other", "--unattended"],
     ])
     func `a lock that is never released ends the command, and takes nothing`(arguments: [String]) throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try household.set("a", "value")
         let result = try beside("token.object", household, arguments + ["--timeout", "0"])
         #expect(result.status == 13, "\(result)")
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test func `the place of a recovery code that was not made stays free`() throws {
-        let household = try Household.withPassphrase("open sesame")
+        let household = try TestHome.withPassphrase("open sesame")
         let code = household.directory.file("home/code")
         try household.directory.write("another sesame\n".utf8, to: "home/pass")
         #expect(unsafe chmod(household.directory.file("home/pass"), 0o600) == 0)
@@ -64,21 +64,21 @@ import Testing
     }
 
     @Test func `programs receive the error in their form`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         let result = try beside("token.object", household, ["status", "--timeout", "0", "--json"])
         #expect(result.status == 13 && result.output.isEmpty)
         #expect(result.error.contains(#""code":"timeout""#) && result.error.contains(#""pid":""#), "\(result)")
     }
 
     @Test func `the completion of a line prints no error`() throws {
-        let household = try Household.withPassphrase("open sesame")
+        let household = try TestHome.withPassphrase("open sesame")
         let words = ["---completion", "identity", "check", "--", "positional@0", "3", "0", "keyfob", "identity", "check"]
         let result = try beside("token.object", household, words + [""])
         #expect(result.status == 13 && result.error.isEmpty, "\(result)")
     }
 
     @Test func `a value that the user has typed is kept while the lock is waited for`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try household.set("x", "old")
         let script = """
             #!/bin/sh

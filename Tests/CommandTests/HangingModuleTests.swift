@@ -5,8 +5,8 @@ import Testing
 /// Commands whose token is behind a module with a call that does not return, or whose daemon is gone.
 @Suite struct HangingModuleTests {
     /// A household with a password `a`, an identity `i` and a keychain on a token behind the module of `hanging.c`.
-    private func make() throws -> (household: Household, environment: [String: String]) {
-        let household = try Household()
+    private func make() throws -> (household: TestHome, environment: [String: String]) {
+        let household = try TestHome()
         let module = household.directory.file("hanging.so")
         try FaultyModule.build(module, from: "hanging.c")
         let environment = try household.makeCard().merging(["HANGING_TARGET": TestToken.modulePath]) { $1 }
@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test func `a program that the command starts is ended by SIGPIPE as usual`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try household.set("x", "old")
         let editor = try household.directory.writeProgram("kill -PIPE $$\n", to: "editor")
         let result = try household.keyfob(["secret", "edit", "x"], environment: ["EDITOR": editor])

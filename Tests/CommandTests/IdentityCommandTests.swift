@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct IdentityCommandTests {
     @Test func `each identity has files of its own, with any name`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         let names = [
             "日本", "中国", "a b", "a_b", "_a_b", "a/b", "../a", ".a", "-a", "Ü", "ü", String(repeating: "y", count: 300),
             String(repeating: "y", count: 301),
@@ -65,7 +65,7 @@ import Testing
     func `a removal that is not confirmed stops the later steps`(
         arguments: [String], answer: String, prompt: String
     ) throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try household.set("a", "value")
         try #require(household.keyfob(["identity", "create", "web", "--cn", "web", "--self-signed"]).status == 0)
         let result = try household.keyfob(arguments, typing: [answer], after: prompt).result
@@ -324,7 +324,7 @@ import Testing
     }
 
     @Test func `the usages of a certificate are shown to users and to programs`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         for command in [
             "root --cn Root --authority --path-length 1 --self-signed",
             "web --cn web --email a@b.example --usage client --issuer root",
@@ -371,7 +371,7 @@ import Testing
     @Test(arguments: [("1", false), ("1,3", true), ("1,13", true)])
     func `the check reports a token that cannot sign for TLS 1_3`(mechanisms: String, serves: Bool) throws {
         // Decimal: CKM_RSA_PKCS, CKM_RSA_X_509, CKM_RSA_PKCS_PSS.
-        let (household, environment) = try Household.withCard()
+        let (household, environment) = try TestHome.withCard()
         let made = try household.keyfob(
             ["identity", "create", "web", "--key", "rsa", "--size", "2048", "--cn", "web", "--self-signed"],
             environment: environment)

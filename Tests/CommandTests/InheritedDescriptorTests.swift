@@ -5,7 +5,7 @@ import Testing
 /// Descriptors named on a command line are the caller's, never those of keyfob's own open files.
 @Suite struct InheritedDescriptorTests {
     /// Runs the command with no descriptor but the standard streams.
-    private func keyfob(_ words: String, in household: Household) throws -> Tool.Result {
+    private func keyfob(_ words: String, in household: TestHome) throws -> Tool.Result {
         let script = "exec 3<&- 4<&- 5<&- 6<&- 7<&- 8<&- 9<&-; exec \"$0\" \(words)"
         return try Tool(
             "/bin/sh", ["-c", script, Tool.keyfob([]).path],
@@ -15,7 +15,7 @@ import Testing
 
     @Test(arguments: ["--from-fd N", "--from-file /dev/fd/N", "--from-file /proc/self/fd/N"])
     func `no file of the keychain is stored as a value`(source: String) throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try household.set("a", "one")
         // When the value is read, some of these numbers belong to the vault and the token's files.
         for number in 3...9 {
@@ -31,7 +31,7 @@ import Testing
         "get a --pin-source fd:N", "get a --pin-source file:/dev/fd/N --insecure-file", "cert import /dev/fd/N",
     ])
     func `no file of the keychain is read as a PIN or a certificate`(command: String) throws {
-        let household = try Household()
+        let household = try TestHome()
         let made = try household.keyfob(["init", "--pin-source", "env:P"], environment: ["P": "sesame"])
         #expect(made.status == 0, "\(made.error)")
         try household.set("a", "one")
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test func `one descriptor cannot give both the PIN and the value`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try household.directory.write(Array("value\n".utf8), to: "value")
         let file = household.directory.file("value")
         let both = try keyfob("set a --pin-source fd:3 --from-fd 3 3< \(file)", in: household)

@@ -108,13 +108,13 @@ import Testing
         ("Unknown option '--quite'. Did you mean '--quiet'?", "Unknown option '--quite'. Did you mean '--quiet'?"),
         ("Unknown option '-x'", "Unknown option '-x'"),
     ]) func `a suggestion that is too different is not made`(message: String, checked: String) {
-        #expect(Suggestion.checked(message) == checked)
+        #expect(DidYouMean.checked(message) == checked)
     }
 
     @Test func `an option of another command is recognised as such`() {
-        #expect(Suggestion.commands(with: "unknown option '--host'.") == ["keyfob cert verify"])
-        #expect(Suggestion.commands(with: "unknown option '--keychain'.").isEmpty)
-        #expect(Suggestion.commands(with: "unknown option '--no-such'.").isEmpty)
+        #expect(DidYouMean.commands(with: "unknown option '--host'.") == ["keyfob cert verify"])
+        #expect(DidYouMean.commands(with: "unknown option '--keychain'.").isEmpty)
+        #expect(DidYouMean.commands(with: "unknown option '--no-such'.").isEmpty)
     }
 
     @Test func `the splitting of words knows every global option with a value`() throws {

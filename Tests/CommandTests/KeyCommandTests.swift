@@ -98,7 +98,7 @@ import Testing
     }
 
     @Test func `the objects on a token are listed by class and name`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         for name in ["c", "a", "d", "b"] { try #require(household.keyfob(["key", "generate", name]).status == 0) }
         let objects = try #require(
             try household.document(["token", "show", "--objects"])["objects"] as? [[String: Any]])
@@ -150,7 +150,7 @@ import Testing
     }
 
     @Test func `lists and the token use the same class and type for a key`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         for type in ["rsa", "ec", "ed25519", "aes"] {
             try #require(household.keyfob(["key", "generate", type, "--type", type, "--allow-mixed-keys"]).status == 0)
         }
@@ -204,7 +204,7 @@ import Testing
 
     @Test(arguments: ["foo", "sha256:", "sha256::", "sha256:zz", "sha256:77bg", "md5:77be", ""])
     func `text that is not a fingerprint lists no keys`(text: String) throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         #expect(try household.keyfob(["key", "generate", "api"]).status == 0)
         let result = try household.keyfob(["key", "ls", "--pub", text])
         #expect(result.status == 2 && result.output.isEmpty, "\(result.output)")
@@ -223,7 +223,7 @@ import Testing
     }
 
     @Test func `the generation of a key succeeds even if it is unknown whether the key may leave`() throws {
-        let (household, environment) = try Household.withCard()
+        let (household, environment) = try TestHome.withCard()
         // The export is refused, but not because the token cannot do it.
         let refusing = environment.merging(["FAULTY_REFUSE": "create-secret"]) { $1 }
         let made = try household.keyfob(

@@ -34,7 +34,7 @@ import Testing
 
     @Test(arguments: ["keyfob-pins/card.pin", "keyfob/card.pin", "keyfob/keychains/card.pin"])
     func `a file of the user's own that the PIN comes from stays when the keychain is removed`(place: String) throws {
-        let household = try Household()
+        let household = try TestHome()
         let environment = try household.makeCard()
         let file = URL(fileURLWithPath: household.directory.file("home/.local/share/" + place))
         try FileManager.default.createDirectory(

@@ -38,7 +38,7 @@ struct ScriptedUseTests {
     }
 
     @Test func `a home that SoftHSM's configuration cannot name is refused, and not changed`() throws {
-        let household = try Household()
+        let household = try TestHome()
         let home = household.directory.file("a=b")
         let failure = try household.failure(["init", "--unattended"], environment: ["HOME": home])
         #expect(failure.code == "argument.invalid" && failure.hint.contains("XDG_DATA_HOME"), "\(failure)")
@@ -48,7 +48,7 @@ struct ScriptedUseTests {
     // MARK: Arguments
 
     @Test func `an option without its value does not take the next word`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         for user in ["", "a"] { for name in ["a", "b"] { try household.set(name, "value", ["--user", user]) } }
         let removed = try household.document(["rm", "--yes", "--user=", "a"])
         #expect((removed["removed"] as? [[String: Any]])?.compactMap { $0["user"] as? String } == [""])
@@ -59,7 +59,7 @@ struct ScriptedUseTests {
 
     @Test(arguments: [["--password", "hunter2", "set", "a"], ["--json", "-P", "hunter2", "get", "x"]])
     func `words after an unknown option are not repeated`(arguments: [String]) throws {
-        let result = try Household().keyfob(arguments)
+        let result = try TestHome().keyfob(arguments)
         #expect(result.status == 2 && !(result.error + result.output).contains("hunter2"), "\(result.error)")
     }
 
@@ -68,7 +68,7 @@ struct ScriptedUseTests {
         ["identity", "create", "pkcs11:object=k", "--cn", "a", "--self-signed"],
         ["identity", "create", "i", "--cn", "a", "--issuer", "nobody"],
     ]) func `a dry run refuses what the run would refuse`(arguments: [String]) throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         let failure = try household.failure(arguments + ["--dry-run"])
         #expect(failure.status != 0)
         #expect(try household.failure(arguments).code == failure.code)
@@ -83,7 +83,7 @@ struct ScriptedUseTests {
     // MARK: Output
 
     @Test func `evaluated output sets no variable that shells use`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try household.set("q", "value", ["--server", "h", "--user", "u"])
         let lines = try household.keyfob(["secret", "show", "q", "--format", "env"]).output
         let script = "\(lines)\n/bin/echo \"$_PATH|$_USER|$SERVER\"; test -n \"$PATH\""
@@ -92,7 +92,7 @@ struct ScriptedUseTests {
     }
 
     @Test func `a list without matches does not say that the keychain is empty`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         #expect(try household.keyfob(["ls"]).error.contains("no passwords yet"))
         try household.set("a", "value")
         #expect(try household.keyfob(["ls", "--user", "nobody"]).error.isEmpty)

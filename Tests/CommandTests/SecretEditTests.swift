@@ -11,8 +11,8 @@ import Testing
 @Suite struct SecretEditTests {
     /// A household with item `x`, and an editor: the n-th time it is started, it copies the file it was given to
     /// `seenN` and does what the n-th of `steps` says with the file `$1`.
-    private func make(_ steps: String...) throws -> (household: Household, environment: [String: String]) {
-        let household = try Household.unattended()
+    private func make(_ steps: String...) throws -> (household: TestHome, environment: [String: String]) {
+        let household = try TestHome.unattended()
         try household.set("x", "old")
         let tool = Tool.keyfob([]).path
         var script = """
@@ -27,7 +27,7 @@ import Testing
         return (household, ["EDITOR": "sh " + editor])
     }
 
-    private func seen(_ household: Household, _ number: Int) throws -> String {
+    private func seen(_ household: TestHome, _ number: Int) throws -> String {
         String(decoding: try household.directory.read("seen\(number)"), as: UTF8.self)
     }
 
@@ -55,7 +55,7 @@ import Testing
             "x/y --user='an app' --kind=internet --server=x/y --protocol=https --port=8443"),
     ])
     func `the error for an item that cannot be edited says how to replace it`(options: [String], words: String) throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try household.set("x/y", "old", options)
         // The item is the one that was found, by any kind of name.
         for selection in [[], options] {
@@ -197,7 +197,7 @@ import Testing
     }
 
     /// The place of the editor's file, as the editor wrote it to the file `path`.
-    private func editedFile(_ household: Household) throws -> String {
+    private func editedFile(_ household: TestHome) throws -> String {
         String(decoding: try household.directory.read("path"), as: UTF8.self).trimmingBlanks
     }
 

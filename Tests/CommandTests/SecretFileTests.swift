@@ -68,7 +68,7 @@ import Testing
 
     @Test(arguments: ["ends in CR\r", "in CR LF\r\n", "in LF\n", "\n", "", "two\r\nlines"])
     func `an editor that changes nothing leaves the value as it is`(value: String) throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try household.set("a", value, ["--keep-newline", "--allow-empty"])
         let edit = try household.keyfob(["secret", "edit", "a"], environment: ["EDITOR": "true"])
         #expect(edit.status == 0 && edit.output == "Unchanged: a exists in \"login\".\n", "\(edit.output)\(edit.error)")
@@ -77,7 +77,7 @@ import Testing
 
     @Test(arguments: ["one\r", "one\r\nand one\r", "one\n"])
     func `characters before the newline of an editor stay`(value: String) throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try household.set("a", value, ["--keep-newline"])
         let edit = try household.keyfob(["secret", "edit", "a"], environment: ["EDITOR": "sed -i s/one/two/"])
         #expect(edit.status == 0, "\(edit.error)")
@@ -86,7 +86,7 @@ import Testing
 
     @Test(arguments: ["rm \"$1\"; mkfifo", "rm \"$1\"; mkdir", "rm", "rm \"$1\"; ln -s /etc/passwd"])
     func `an editor's file that is not a regular file is neither waited for nor followed`(commands: String) throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try household.set("a", "one")
         let editor = try household.directory.write(Array((commands + " \"$1\"\n").utf8), to: "editor")
         let edit = try household.failure(["secret", "edit", "a"], environment: ["EDITOR": "sh \(editor)"])
@@ -96,7 +96,7 @@ import Testing
 
     @Test(arguments: ["--stdin", "--from-fd 3 3<&0 </dev/null"], ["--if-missing", "--replace --dry-run"])
     func `a pipe with a value that is not needed is read to its end`(source: String, options: String) throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try household.set("a", "one")
         func set(_ producer: String) throws -> Tool.Result {
             let script = "set -o pipefail; \(producer) | \"$0\" set a \(options) \(source)"
@@ -112,7 +112,7 @@ import Testing
     }
 
     @Test func `a file that is written has its document`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try household.set("a", "one")
         for (options, written) in [(["--dry-run"], false), ([], true)] {
             let document = try household.document(["get", "a", "-o", household.directory.file("out")] + options)

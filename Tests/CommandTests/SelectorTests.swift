@@ -5,8 +5,8 @@ import Testing
 @Suite struct SelectorTests {
     /// A household with the keychains `login`, the default, and `other`, each on its own token, whose item `name` has
     /// the keychain's name for its value.
-    private func household() throws -> Household {
-        let household = try Household.unattended()
+    private func household() throws -> TestHome {
+        let household = try TestHome.unattended()
         try #require(try household.keyfob(["keychain", "create", "other", "--unattended"]).status == 0)
         for keychain in ["login", "other"] { try household.set("name", keychain, ["-k", keychain]) }
         return household

@@ -17,14 +17,14 @@ import Testing
         ("keyfob get it", "keyfob get it\\'s "), ("keyfob get \\$", "keyfob get \\$\\(touch\\ ran\\) "),
     ]
 
-    private func household() throws -> Household {
-        let household = try Household()
+    private func household() throws -> TestHome {
+        let household = try TestHome()
         #expect(try household.keyfob(["init", "--pin-source", "env:P"], environment: ["P": "open sesame"]).status == 0)
         for name in ["with space", "git/https://a", "it's", "$(touch ran)"] { try household.set(name, name + "!") }
         return household
     }
 
-    private func environment(_ household: Household) -> [String: String] {
+    private func environment(_ household: TestHome) -> [String: String] {
         let path = URL(fileURLWithPath: Tool.keyfob([]).path).deletingLastPathComponent().path + ":/usr/bin:/bin"
         return household.environment.merging(["PATH": path, "TERM": "dumb"]) { $1 }
     }

@@ -177,7 +177,7 @@ import Testing
     }
 
     @Test func `a command that has to ask in the background asks when it is brought to the foreground`() throws {
-        let household = try Household.withPassphrase("sesame")
+        let household = try TestHome.withPassphrase("sesame")
         let terminal = try PseudoTerminal()
         let job = household.directory.file("job")
         let variables = ["PS1": "PS: ", "K": Tool.keyfob([]).path, "J": job]

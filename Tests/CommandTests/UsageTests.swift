@@ -5,7 +5,7 @@ import Testing
 /// The errors that the author of a script gets for an invalid command line.
 @Suite struct UsageTests {
     @Test func `a name that begins with a hyphen is not a request for help`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         let result = try household.keyfob(["set", "-dash", "--stdin"], input: Data("x".utf8))
         #expect(result.status == 2 && result.output.isEmpty, "\(result.output)")
         #expect(result.error.contains("'-dash'") && result.error.contains("\"--\""), "\(result.error)")
@@ -19,7 +19,7 @@ import Testing
 
     @Test(arguments: ["secret", "identity", "cert", "key", "trust", "keychain", "token"])
     func `lists and removals have their long names with every noun`(noun: String) throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         let list = try household.keyfob([noun, "list"])
         #expect(list.status == 0, "\(list.error)")
         #expect(try list.output == household.keyfob([noun, "ls"]).output)
@@ -37,7 +37,7 @@ import Testing
 
     @Test(arguments: ["secret", "identity", "cert", "key", "trust", "keychain"])
     func `every empty list is a heading`(noun: String) throws {
-        let household = try noun == "keychain" ? Household() : Household.unattended()
+        let household = try noun == "keychain" ? TestHome() : TestHome.unattended()
         let list = try household.keyfob([noun, "ls"])
         #expect(list.status == 0 && list.output.hasPrefix("NAME   "), "\(list.output)\(list.error)")
         #expect(list.output.split(separator: "\n").count == 1, "\(list.output)")
@@ -74,7 +74,7 @@ import Testing
 
     @Test(arguments: [["set"], ["secret", "generate"], ["secret", "copy", "a"]], ["keyfob://login/x", "KEYFOB://x"])
     func `no item has a name in the form of a future reference`(command: [String], name: String) throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try household.set("a", "value")
         let refused = try household.keyfob(command + [name], input: Data("x".utf8))
         #expect(refused.status == 2 && refused.error.contains("\"keyfob://\""), "\(refused.error)")
@@ -102,7 +102,7 @@ import Testing
 
     @Test(arguments: ["0", "30d", "100y"])
     func `any duration is accepted as a limit`(time: String) throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         let commands = [["set", "a", "--stdin"], ["get", "a"], ["ls"], ["lock"], ["unlock"], ["status"], ["key", "ls"]]
         for command in commands {
             let result = try household.keyfob(command + ["--timeout", time], input: Data("x".utf8))
@@ -117,7 +117,7 @@ import Testing
         (["unlock", "--for"], "8", "--for 8h"),
     ])
     func `a duration in days or hours needs its unit`(command: [String], time: String, remedy: String) throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         let result = try household.keyfob(command + [time])
         #expect(result.status == 2 && result.error.contains(remedy), "\(result.error)")
         let words = remedy.split(separator: " ").map(String.init)
@@ -126,7 +126,7 @@ import Testing
     }
 
     @Test func `zero is the same in every unit`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         for command in [["cert", "expiring", "--within", "0"], ["unlock", "--for", "0"], ["ls", "--timeout", "7"]] {
             let result = try household.keyfob(command)
             #expect(result.status == 0, "\(command) \(result.error)")
@@ -135,7 +135,7 @@ import Testing
 
     @Test(arguments: ["100ms", "11y", "100y"])
     func `a duration too long to stay unlocked is refused with one that works`(time: String) throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         let failure = try household.failure(["unlock", "--for", time])
         #expect(failure.code == "usage" && failure.status == 2 && failure.hint.contains("--for"))
     }
@@ -145,14 +145,14 @@ import Testing
         ["ls", "--timeout=101y"], ["ls", "--timeout=1e99d"], ["ls", "--timeout=nan"],
     ])
     func `an invalid duration is a usage error`(arguments: [String]) throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         let failure = try household.failure(arguments)
         #expect(failure.code == "usage" && failure.status == 2, "\(failure)")
     }
 
     @Test(arguments: [-1, 315_360_001])
     func `a configuration with a duration too long to stay unlocked is named`(time: Int) throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         let file = household.directory.file("home/.local/share/keyfob/keychains/login/keychain.json")
         let text = try String(contentsOfFile: file, encoding: .utf8)
         let changed = text.replacing(/"unlockTimeout" ?: ?[0-9]+/, with: "\"unlockTimeout\" : \(time)")
@@ -172,7 +172,7 @@ import Testing
     }
 
     @Test func `a URI names its token even if it is incomplete`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try household.set("a", "x")
         for token in ["login", "pkcs11:token=login", "pkcs11:model=SoftHSM%20v2;token=login"] {
             #expect(try household.keyfob(["get", "a", "--token", token]).output == "x\n", "\(token)")
@@ -182,7 +182,7 @@ import Testing
     }
 
     @Test func `a protocol is shown as it was given`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         for name in ["https", "ssh", "pop3s"] {
             try household.set(name, "x", ["--kind", "internet", "--protocol", name])
             #expect(try household.document(["secret", "show", name])["protocol"] as? String == name)
@@ -215,14 +215,14 @@ import Testing
         ),
     ])
     func `an unusable value is refused with usable ones`(arguments: [String], remedy: String) throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         #expect(try household.keyfob(["key", "generate", "web"]).status == 0)
         let failure = try household.failure(arguments)
         #expect(failure.hint.contains(remedy), "\(failure)")
     }
 
     @Test func `a file that is a directory is named`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         let result = try household.keyfob(["set", "a", "--from-file", household.directory.path])
         #expect(result.status == 1)
         #expect(
@@ -231,7 +231,7 @@ import Testing
     }
 
     @Test func `the default keychain is reported even if it was never chosen`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         #expect(try household.keyfob(["keychain", "create", "other", "--unattended"]).status == 0)
         #expect(try household.keyfob(["keychain", "default", "other"]).status == 0)
         #expect(try household.keyfob(["keychain", "default"]).output == "other\n")
@@ -241,7 +241,7 @@ import Testing
     }
 
     @Test func `after its removal all commands agree on the default keychain, and no new one becomes it`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try household.set("a", "value")
         for command in [["create", "ci", "--unattended"], ["default", "ci"], ["rm", "ci", "--yes"]] {
             #expect(try household.keyfob(["keychain"] + command).status == 0)
@@ -263,14 +263,14 @@ import Testing
     }
 
     @Test func `every command that makes a key uses the same words for its kind`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         let result = try household.keyfob(
             ["identity", "create", "web", "--cn", "web", "--self-signed", "--type", "ed25519"])
         #expect(result.status == 0 && result.output.contains("Ed25519"), "\(result.error)")
     }
 
     @Test func `a program that would ask for the PIN is not started for a check`() throws {
-        let household = try Household()
+        let household = try TestHome()
         #expect(try household.keyfob(["init", "--pin-source", "env:P"], environment: ["P": "open sesame"]).status == 0)
         #expect(try household.keyfob(["identity", "create", "web", "--cn", "web", "--self-signed"]).status == 0)
         let failure = try household.failure(["uri", "web", "--for", "openssl", "--check"])

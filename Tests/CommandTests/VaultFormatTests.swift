@@ -12,7 +12,7 @@ import Testing
     }
 
     /// Runs `Tests/VaultReader/read-vault`.
-    private func read(_ household: Household, _ token: Token, _ selection: [String] = []) throws -> Tool.Result {
+    private func read(_ household: TestHome, _ token: Token, _ selection: [String] = []) throws -> Tool.Result {
         let program = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("../VaultReader/read-vault").standardized.path
         let arguments = [try household.vault(), TestToken.modulePath, token.label, token.pin] + selection
@@ -20,7 +20,7 @@ import Testing
     }
 
     private func document(
-        _ household: Household, _ token: Token, _ selection: [String] = []
+        _ household: TestHome, _ token: Token, _ selection: [String] = []
     ) throws -> (items: [[String: Any]], findings: [String]) {
         let result = try read(household, token, selection)
         try #require(!result.output.isEmpty, "\(result.error)")
@@ -35,14 +35,14 @@ import Testing
     }
 
     /// A keychain that seals with a suite.
-    private func keychain(_ suite: String) throws -> (Household, Token, [String: String]) {
+    private func keychain(_ suite: String) throws -> (TestHome, Token, [String: String]) {
         if suite == "A256GCMKW" {
-            let household = try Household.unattended()
+            let household = try TestHome.unattended()
             let pin = household.keychain() + "/pin"
             return (household, Token(label: "login", configuration: household.data + "/softhsm2.conf", pin: pin), [:])
         }
         // CKM_AES_GCM is 4231.
-        let (household, environment) = try Household.withCard(refusing: "without=4231")
+        let (household, environment) = try TestHome.withCard(refusing: "without=4231")
         let pin = try household.directory.write(Array("1234\n".utf8), to: "card.pin")
         let token = Token(label: "card", configuration: try #require(environment["SOFTHSM2_CONF"]), pin: pin)
         return (household, token, environment)
@@ -139,7 +139,7 @@ import Testing
         #expect(try read(household, token).status == 1)
     }
 
-    private func change(_ household: Household, _ statement: String) throws {
+    private func change(_ household: TestHome, _ statement: String) throws {
         let program = "import sqlite3, sys; sqlite3.connect(sys.argv[1], isolation_level=None).execute(sys.argv[2])"
         let result = try Tool("/usr/bin/python3", ["-c", program, try household.vault(), statement]).run()
         try #require(result.status == 0, "\(result.error)")

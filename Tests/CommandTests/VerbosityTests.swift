@@ -7,7 +7,7 @@ import Testing
 /// The additional output of `-v` and `-vv`, and the certificates in `status`.
 @Suite struct VerbosityTests {
     @Test func `twice verbose names each call of the token's library and its result, and no other value`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try household.set("x", "correct horse")
         let quiet = try household.keyfob(["get", "x", "-v"])
         #expect(quiet.output == "correct horse\n" && quiet.error.isEmpty, "\(quiet.error)")
@@ -29,7 +29,7 @@ import Testing
         ["token", "show", "--objects"], ["keychain", "default"],
     ])
     func `requested output is printed with --quiet, too`(command: [String]) throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try #require(household.keyfob(["identity", "create", "web", "--cn", "web", "--self-signed"]).status == 0)
         let loud = try household.keyfob(command)
         let quiet = try household.keyfob(command + ["--quiet"])
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test func `a check with --quiet reports problems only`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try #require(household.keyfob(["identity", "create", "web", "--cn", "web", "--self-signed"]).status == 0)
         // It is not trusted: that is one finding among good ones.
         let loud = try household.keyfob(["identity", "check", "web"])

@@ -50,7 +50,7 @@ import Testing
     ]
 
     @Test(arguments: rows) func `no child gets it`(_ row: Row) throws {
-        let household = try Household()
+        let household = try TestHome()
         try #require(
             household.keyfob(["init", "--pin-source", "env:FIRST"], environment: ["FIRST": "sesame"]).status == 0)
         try #require(

@@ -57,7 +57,7 @@ import Testing
         #expect(unsafe SecCertificateCopyEmailAddresses(certificate, &addresses) == errSecSuccess)
         #expect(addresses as? [String] == row.addresses)
         // The label of a certificate that is added by reference.
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         let added = bench.adding(["v_Ref": certificate] + wantsAttributes).dictionary
         #expect(added?["labl"] as? String == row.summary)
     }
@@ -119,7 +119,7 @@ import Testing
             #expect(unsafe SecTrustEvaluateWithError(trust, &error) == row.isRight, "\(identifier)")
             let status = identifier == kSecPolicyAppleSMIME ? errSecSMIMEEmailAddressesNotFound : errSecHostNameMismatch
             #expect(error?.code == (row.isRight ? nil : Int(status)))
-            let bench = try ItemBench()
+            let bench = try SecItemFixture()
             bench.expect(0, bench.add(["v_Ref": certificate]))
             bench.expect(row.isRight ? 0 : -25300, bench.copy(["class": "cert", "m_Policy": policy]))
             let copied = try #require(SecPolicyCopyProperties(policy))
@@ -158,7 +158,7 @@ import Testing
             var error: CFError?
             #expect(unsafe SecTrustEvaluateWithError(trust, &error) == isRight)
             #expect(error?.code == (isRight ? nil : Int(errSecInvalidKeyUsageForPolicy)))
-            let bench = try ItemBench()
+            let bench = try SecItemFixture()
             bench.expect(0, bench.add(["v_Ref": certificate]))
             bench.expect(isRight ? 0 : -25300, bench.copy(["class": "cert", "m_Policy": policy]))
             if !isRight { #expect(SecTrustSetExceptions(trust, SecTrustCopyExceptions(trust)) && isTrusted(trust)) }

@@ -98,7 +98,7 @@ import Testing
         try authority.directory.write([UInt8](certificates), to: "above.pem")
         try authority.openssl(
             "pkcs12 -export -inkey leaf.key -in leaf.pem -certfile above.pem -out whole.p12", "-passout", "pass:secret")
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         let chain = try ["leaf", "intermediate", "root"].map { try Authority.certificate($0) }
         let options: NSDictionary = [kSecImportExportPassphrase: "secret", kSecUseDataProtectionKeychain: true]
         for _ in 0..<2 {
@@ -129,7 +129,7 @@ import Testing
     }
 
     @Test func `an identity is not stored over another certificate with its issuer and serial number`() throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         let (first, second) = (try TestPair("one", ["-set_serial", "7"]), try TestPair("one", ["-set_serial", "7"]))
         func file(_ key: PrivateKey, _ certificate: Certificate) throws -> Data {
             try PKCS12.write(
@@ -161,7 +161,7 @@ import Testing
         ["sync": true], ["atag": "tag"], ["u_SystemKeychain": true], ["agrp": "two", "labl": "l"], ["pdmn": "ck", "sync": 0],
     ] as [[String: any Sendable]])
     func `attributes of an import apply to the items that it stores`(attributes: [String: any Sendable]) throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         bench.groups = ["one", "two"]
         let options = attributes.merging([kSecImportExportPassphrase as String: "secret", "nleg": true]) { $1 }
         let (status, items) = try bench.use { importPKCS12(try file("leaf"), options as NSDictionary) }
@@ -177,7 +177,7 @@ import Testing
     }
 
     /// An identity and its chain as an import gives them that also stores them.
-    private func storing(_ bench: ItemBench, _ more: [String: Any] = [:]) throws -> (
+    private func storing(_ bench: SecItemFixture, _ more: [String: Any] = [:]) throws -> (
         identity: SecIdentity, chain: [SecCertificate]
     ) {
         let options = more + [kSecImportExportPassphrase as String: "secret", "nleg": true]
@@ -189,7 +189,7 @@ import Testing
     }
 
     /// Whether the identity of the keychain can sign.
-    private func canSign(_ bench: ItemBench, _ query: [String: Any]) -> Bool {
+    private func canSign(_ bench: SecItemFixture, _ query: [String: Any]) -> Bool {
         guard let identity = bench.copying(query + ["class": "idnt"] + wantsReference).value as? SecIdentity else {
             return false
         }
@@ -200,7 +200,7 @@ import Testing
     }
 
     @Test func `imported objects can be added once, stored by the import or not`() throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         let (identity, chain) = try storing(bench)
         let more: [String: Any] = ["labl": "mine", "pdmn": "ck"]
         bench.expect(0, bench.add(more + ["v_Ref": identity]))
@@ -215,7 +215,7 @@ import Testing
     }
 
     @Test func `the two halves of a stored import can be added one by one, too`() throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         let (identity, _) = try storing(bench)
         let tag = Data("tag".utf8)
         let key = bench.adding(["v_Ref": identity.privateKey, "labl": "key"] + wantsPersistent)
@@ -231,7 +231,7 @@ import Testing
 
     @Test(arguments: ["reference", "certificate and key", "classes", "list"])
     func `stored imports can be removed and added again with other attributes`(way: String) throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         bench.groups = ["one", "two"]
         let (identity, chain) = try storing(bench)
         switch way {
@@ -258,7 +258,7 @@ import Testing
     }
 
     @Test func `an item that existed before an import is a duplicate for an addition`() throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         _ = try storing(bench)
         let (identity, chain) = try storing(bench)
         for reference in [identity, identity.privateKey, chain[0], chain[1]] as [Any] {
@@ -269,7 +269,7 @@ import Testing
 
     @Test(arguments: [(["svce": "s"], -25303), (["pdmn": "bogus"], -50), (["agrp": "other"], -34018)] as [([String: String], OSStatus)])
     func `a refused import stores nothing`(row: (attributes: [String: String], status: OSStatus)) throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         let options = row.attributes.merging([kSecImportExportPassphrase as String: "secret"]) { $1 } as [String: Any]
         let (status, items) = try bench.use { importPKCS12(try file("leaf"), (options + ["nleg": true]) as NSDictionary) }
         #expect(status == row.status && items == nil)

@@ -145,7 +145,7 @@ import Testing
     func `a Secure Enclave key that is not permanent is not an item, and its bytes cannot be exported`(
         token: String, isNested: Bool
     ) throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         let own: [String: Any] = ["perm": false, "labl": "short-lived", "atag": Data("tag".utf8)]
         let half: [String: Any] = isNested ? ["tkid": token, "private": own] : own + ["tkid": token]
         let key = try bench.generating(half + ["type": "73", "bsiz": 256])
@@ -175,7 +175,7 @@ import Testing
     }
 
     @Test func `a Secure Enclave key that is not permanent requires user presence if its access control does`() throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         let control = SecAccessControl(protection: "aku", flags: [.privateKeyUsage, .userPresence])
         let key = try bench.generating(
             ["type": "73", "bsiz": 256, "tkid": "com.apple.setoken", "private": ["perm": false, "accc": control]])

@@ -7,7 +7,7 @@ import Testing
 
 @testable import KeychainServices
 
-extension ItemBench {
+extension SecItemFixture {
     fileprivate func prefer(_ identity: SecIdentity?, _ name: String, _ usages: [CFString]? = nil) -> OSStatus {
         use { SecIdentitySetPreferred(identity, NSString(string: name), usages.map { $0 as CFArray }) }
     }
@@ -51,7 +51,7 @@ extension ItemBench {
     private let b = "b.example"
 
     @Test func `a preference lasts until it is replaced or withdrawn`() throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         let all = try bench.identities([a, b])
         for name in ["https://x.example/", "post@x.example", "My Label", "two\nlines", "x y %20 \t ü", "*"] {
             #expect(try bench.identity(name) == nil, "\(name)")
@@ -74,7 +74,7 @@ extension ItemBench {
     }
 
     @Test func `a preference may be for some uses of the key`() throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         let all = try bench.identities([a, b, "c.example"])
         let sign = [kSecAttrCanSign as CFString]
         let both = sign + [kSecAttrCanDecrypt]
@@ -96,7 +96,7 @@ extension ItemBench {
     }
 
     @Test func `the most specific preference for a URL is used`() throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         let names = ["path", "host", "wide", "wider", "query"]
         let all = try bench.identities(names)
         for (identity, name) in zip(all, [
@@ -112,7 +112,7 @@ extension ItemBench {
     }
 
     @Test func `an identity that is removed, expired or of another issuer is not returned`() throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         let all = try bench.identities([a, b])
         let pair = try TestPair()
         let old = try UnsignedCertificate(
@@ -145,7 +145,7 @@ extension ItemBench {
     }
 
     @Test func `certificates have preferences of their own`() throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         let all = try bench.identities([a])
         let person = try TestPair("person").secCertificate
         bench.expect(0, bench.add(["v_Ref": person]))
@@ -164,7 +164,7 @@ extension ItemBench {
     }
 
     @Test func `preferences are neither items nor attributes`() throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         let all = try bench.identities([a])
         func everything() -> [[String: Any]] {
             ["cert", "keys", "idnt", "genp", "inet"].flatMap { itemClass in
@@ -186,7 +186,7 @@ extension ItemBench {
     }
 
     @Test func `a preference belongs to an access group and to a certificate in the keychain`() throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         bench.groups = ["one", "two"]
         let one = try bench.identities([a], ["agrp": "one"])
         let two = try bench.identities([b], ["agrp": "two"])
@@ -208,7 +208,7 @@ extension ItemBench {
     }
 
     @Test func `the command's preferences and these are the same`() throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         bench.groups = [""]
         let all = try bench.identities([a, b])
         let first = try #require(try bench.keychain.find(.identity(label: a)).first)

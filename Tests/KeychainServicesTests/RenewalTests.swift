@@ -11,7 +11,7 @@ import Testing
     private static let keys: [RenewalKey] = [.same, .new(nil)]
 
     /// The only visible identity with a name in some groups, which must be able to sign.
-    private func identity(_ bench: ItemBench, _ groups: [String], _ more: [String: Any] = [:]) throws -> Data? {
+    private func identity(_ bench: SecItemFixture, _ groups: [String], _ more: [String: Any] = [:]) throws -> Data? {
         bench.groups = groups
         let found = bench.copying(["class": "idnt", "labl": "web"] + wantsReference + more)
         guard found.status != -25300 else { return nil }
@@ -24,7 +24,7 @@ import Testing
         return identity.certificate.certificate.der
     }
 
-    private func renew(_ bench: ItemBench, _ key: RenewalKey, group: String) throws -> Data {
+    private func renew(_ bench: SecItemFixture, _ key: RenewalKey, group: String) throws -> Data {
         let all = try bench.keychain.findItems(Criteria(.identity, [.label: "web", .accessGroup: .string(group)]))
         return try bench.keychain.renewIdentity(
             Identity(item: try #require(all.first)), key: key, issuer: SelfIssuer()).identity.der
@@ -32,7 +32,7 @@ import Testing
 
     @Test(arguments: keys)
     func `a process sees the renewal of an identity that it sees`(_ key: RenewalKey) throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         bench.groups = ["web", "ops"]
         let pair = try TestPair("web")
         let tag = Data("com.example.web".utf8)
@@ -53,7 +53,7 @@ import Testing
 
     @Test(arguments: keys)
     func `each of several groups sees the renewal`(_ key: RenewalKey) throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         let pair = try TestPair("web")
         bench.groups = ["one", "two"]
         for (group, protection) in [("one", "ck"), ("two", "aku")] {
@@ -79,7 +79,7 @@ import Testing
 
     @Test(arguments: keys)
     func `an identity of the same name gets nothing of another one`(_ key: RenewalKey) throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         bench.groups = ["one", "two"]
         let theirs = try TestPair("theirs")
         bench.expect(0, bench.add(["v_Ref": try TestPair("ours").secIdentity, "labl": "web", "agrp": "one"]))
@@ -98,7 +98,7 @@ import Testing
     }
 
     @Test func `a new key has the protection of the previous one`() throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         bench.groups = ["web"]
         let made = SecAccessControlCreateWithFlags(
             nil, kSecAttrAccessibleWhenUnlockedThisDeviceOnly, .userPresence, nil)

@@ -117,7 +117,7 @@ import Testing
     }
 
     @Test func `A certificate of the chain that the caller did not supply lives as long as the answer`() throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         bench.expect(0, bench.add(["v_Ref": try Authority.certificate("intermediate")]))
         var made: SecTrust?
         unsafe SecTrustCreateWithCertificates(try Authority.certificate("leaf"), SecPolicyCreateBasicX509(), &made)

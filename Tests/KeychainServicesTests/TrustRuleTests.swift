@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test func `a certificate trusted through the keychain's certificates is found as trusted`() throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         let trusted: [String: Any] = ["class": "cert", "labl": "web.example", "m_TrustedOnly": true]
         bench.expect(0, bench.add(["v_Ref": try Authority.certificate("leaf")]))
         try bench.keychain.trust(Authority.certificate("root").certificate)
@@ -99,7 +99,7 @@ import Testing
     }
 
     @Test func `an evaluation on a queue has the keychain and groups of the calling block`() throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         bench.groups = ["one"]
         bench.expect(0, bench.add(["v_Ref": try Authority.certificate("intermediate")]))
         let keychain = bench.keychain
@@ -122,7 +122,7 @@ import Testing
     }
 
     @Test func `a certificate that libcrypto cannot read is not trusted, and hides no trusted one`() throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         try bench.keychain.trust(Authority.certificate("root").certificate)
         var der = [UInt8](try TestPair("broken").certificate.der)
         // Makes the signature algorithm an invalid object identifier.
@@ -137,7 +137,7 @@ import Testing
     }
 
     @Test func `the keychain's certificates lead from a leaf to an anchor`() throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         bench.groups = ["one", "two"]
         func evaluate(_ names: [String], anchors: [String]) throws -> OSStatus {
             let trust = try trust(names, anchors: anchors)

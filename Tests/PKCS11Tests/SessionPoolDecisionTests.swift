@@ -192,8 +192,8 @@ import Testing
 }
 
 @Suite struct SessionPoolLadderTests {
-    private typealias Ladder = SessionPool.Ladder
-    private typealias Step = SessionPool.Ladder.Step
+    private typealias RecoveryPolicy = SessionPool.RecoveryPolicy
+    private typealias Step = SessionPool.RecoveryPolicy.Step
 
     /// A refusal that is repeated, with the step taken after each.
     @Test(
@@ -213,15 +213,15 @@ import Testing
             (.generalError, [.replaceSession, .probe, .fail]),
             (.cryptokiNotInitialized, [.reload, .fail]),
             (ReturnValue(rawValue: 0x8000_0001), [.fail]),
-        ] as [(ReturnValue, [SessionPool.Ladder.Step])])
-    func repeated(value: ReturnValue, steps: [SessionPool.Ladder.Step]) {
-        var ladder = Ladder()
-        let taken = steps.map { _ in ladder.step(after: value, .init()) }
+        ] as [(ReturnValue, [SessionPool.RecoveryPolicy.Step])])
+    func repeated(value: ReturnValue, steps: [SessionPool.RecoveryPolicy.Step]) {
+        var policy = RecoveryPolicy()
+        let taken = steps.map { _ in policy.step(after: value, .init()) }
         #expect(taken == steps)
     }
 
     @Test func `a lost daemon behind a general error causes one reload, and a bad tag causes none`() {
-        var lost = Ladder()
+        var lost = RecoveryPolicy()
         let firstStep = lost.step(after: .generalError, .init())
         #expect(firstStep == .replaceSession)
         let secondStep = lost.step(after: .generalError, .init())
@@ -230,7 +230,7 @@ import Testing
         #expect(stepAfterProbe == .reload)
         let lastStep = lost.step(after: .generalError, .init())
         #expect(lastStep == .fail)
-        var badTag = Ladder()
+        var badTag = RecoveryPolicy()
         _ = badTag.step(after: .generalError, .init())
         _ = badTag.step(after: .generalError, .init())
         let stepAfterBadTag = badTag.step(afterProbe: true)
@@ -242,21 +242,21 @@ import Testing
         "what may not run twice, or comes too late, fails at once",
         arguments: ReturnValue.recoveryGroups.flatMap(\.members))
     func never(value: ReturnValue) {
-        var ladder = Ladder()
-        let unrepeatableStep = ladder.step(after: value, .init(isIdempotent: false))
+        var policy = RecoveryPolicy()
+        let unrepeatableStep = policy.step(after: value, .init(isIdempotent: false))
         #expect(unrepeatableStep == .fail)
-        let lateStep = ladder.step(after: value, .init(isLate: true))
+        let lateStep = policy.step(after: value, .init(isLate: true))
         #expect(lateStep == .fail)
     }
 
     @Test func `any sequence of refusals ends soon, with at most one login and one reload`() {
         for _ in 0..<2_000 {
-            var ladder = Ladder()
+            var policy = RecoveryPolicy()
             var counts = (steps: 0, logins: 0, reloads: 0)
             while counts.steps < 50 {
                 let value = ReturnValue.recoveryGroups.flatMap(\.members).randomElement() ?? .ok
-                var step = ladder.step(after: value.recovery == .final ? .deviceError : value, .init())
-                if step == .probe { step = ladder.step(afterProbe: Bool.random()) }
+                var step = policy.step(after: value.recovery == .final ? .deviceError : value, .init())
+                if step == .probe { step = policy.step(afterProbe: Bool.random()) }
                 if step == .fail { break }
                 counts.steps += 1
                 if step == .logInAgain { counts.logins += 1 }
@@ -269,10 +269,10 @@ import Testing
     }
 
     @Test func `a call logs in once`() {
-        var ladder = Ladder()
-        #expect(ladder.mayLogIn)
-        ladder.takeLogin()
-        #expect(!ladder.mayLogIn)
+        var policy = RecoveryPolicy()
+        #expect(policy.mayLogIn)
+        policy.takeLogin()
+        #expect(!policy.mayLogIn)
     }
 
     @Test(

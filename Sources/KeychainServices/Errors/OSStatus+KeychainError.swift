@@ -95,7 +95,7 @@ extension OSStatus {
         .tokenReadOnly: errSecReadOnly,
         .tokenFull: errSecAllocate,
         .mechanismUnsupported: errSecUnimplemented,
-        .tokenDisobeyed: errSecDeviceFailed,
+        .tokenContractViolation: errSecDeviceFailed,
         .keyNotExtractable: errSecUnimplemented,
         .wrappingKeyMissing: errSecNotAvailable,
 
@@ -164,7 +164,7 @@ extension KeychainError.Code {
         errSecReadOnly: .tokenReadOnly,
         errSecAllocate: .tokenFull,
         errSecUnimplemented: .mechanismUnsupported,
-        errSecDeviceFailed: .tokenDisobeyed,
+        errSecDeviceFailed: .tokenContractViolation,
         errSecKeyIsSensitive: .keyNotExtractable,
         errSecNoSuchKeychain: .noSuchKeychain,
         errSecDuplicateKeychain: .duplicateKeychain,

@@ -149,7 +149,7 @@ extension ItemOperations {
 
     /// Stores a key.
     private func store(
-        _ key: SecKey, _ attributes: ItemAttributes, isExtractable: Bool, existing: ExistingKey
+        _ key: SecKey, _ attributes: ItemAttributes, isExtractable: Bool, existing: ExistingKeyPolicy
     ) throws -> (Item, LazyData?) {
         let item: Item
         do {

@@ -12,7 +12,7 @@ extension KeychainError {
     /// is not valid yet would replace a valid one.
     ///
     /// - Parameter old: The certificate being renewed.
-    static func shortfall(
+    static func defect(
         of certificate: Certificate, for request: CertificationRequest, replacing old: Certificate?
     ) -> KeychainError? {
         let (now, unchanged) = (Date(), "Nothing was changed. See what the issuer does with the request.")

@@ -16,7 +16,7 @@ extension Keychain {
     @available(*, noasync, message: "use the asynchronous form")
     @discardableResult
     public func prefer(_ identity: Identity, for service: String) throws -> Bool {
-        guard !service.isEmpty, !service.unicodeScalars.contains(where: Visible.isHidden),
+        guard !service.isEmpty, !service.unicodeScalars.contains(where: TerminalSafe.isHidden),
             let reference = identity.reference
         else {
             throw KeychainError(.invalidArgument, "a service is a URL or a host, on one line.")

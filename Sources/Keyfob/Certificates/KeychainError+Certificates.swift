@@ -155,7 +155,7 @@ extension KeychainError {
         let isNow = abs(date.timeIntervalSinceNow) < 600
         if date > certificate.notAfter {
             let day = certificate.notAfter.formatted(format.year().month().day())
-            let ago = Quantity.relative(certificate.notAfter, to: date)
+            let ago = Plural.relative(certificate.notAfter, to: date)
             return KeychainError(
                 .certificateExpired,
                 "certificate \"\(name)\" expired on \(day)"

@@ -161,7 +161,7 @@ struct ACMESession {
         while true {
             do { return try send() } catch let error as KeychainError {
                 let wanted = error.details["retryAfter"].flatMap { Int($0) }.map { Duration.seconds($0) } ?? interval
-                guard isPassing(error), wanted < deadline.remaining ?? patience else { throw error }
+                guard isTransient(error), wanted < deadline.remaining ?? patience else { throw error }
                 try pause(max(wanted, interval))
                 interval = min(interval * 2, .seconds(5))
             }
@@ -172,13 +172,13 @@ struct ACMESession {
     private static let patience: Duration = .seconds(60)
 
     /// Whether a retry may succeed soon: the server is busy, or the connection broke.
-    private static func isPassing(_ error: KeychainError) -> Bool {
-        if let status = error.details["status"] { return Int(status).map { isPassing($0) } ?? false }
+    private static func isTransient(_ error: KeychainError) -> Bool {
+        if let status = error.details["status"] { return Int(status).map { isTransient($0) } ?? false }
         // Exit codes of curl(1): partial file, empty reply, failure to send, failure to receive.
         return error.details["curl"].map { ["18", "52", "55", "56"].contains($0) } ?? false
     }
 
-    private static func isPassing(_ status: Int) -> Bool { [429, 500, 502, 503, 504].contains(status) }
+    private static func isTransient(_ status: Int) -> Bool { [429, 500, 502, 503, 504].contains(status) }
 
     private mutating func postOnce(_ url: String, _ payload: [String: Any]?, accept: String?) throws -> Answer {
         guard url.hasPrefix("https://") else {
@@ -238,7 +238,7 @@ struct ACMESession {
     ) -> KeychainError {
         refusal(
             response, problem(response), settings,
-            hint: isPassing(response.status) ? "Try again later." : "Check the URL of the directory.")
+            hint: isTransient(response.status) ? "Try again later." : "Check the URL of the directory.")
     }
 
     /// A JWS in flattened JSON form (RFC 7515 7.2.2), with ES256.

@@ -228,7 +228,7 @@ extension Keychain {
         }
         // A certificate made by this process is as requested, even if its lifetime is short.
         guard !issuer.issuerDescription.isLocal else { return issued }
-        if let failure = KeychainError.shortfall(of: issued.certificate, for: order.request, replacing: old) {
+        if let failure = KeychainError.defect(of: issued.certificate, for: order.request, replacing: old) {
             throw failure
         }
         return issued

@@ -7,11 +7,11 @@ import KeyfobPrimitives
 /// works on the identity, and an issuer takes from a moment to an hour. The kernel releases the lock of a process that
 /// dies; child programs do not inherit it.
 struct OrderLocks: Sendable {
-    private let files: FilesByName
+    private let files: StateFiles
 
     /// The locks of a keychain. Nothing is created yet.
     init(keychain: UUID, _ directories: Directories) {
-        files = FilesByName("order-locks", keychain: keychain, directories)
+        files = StateFiles("order-locks", keychain: keychain, directories)
     }
 
     /// Runs `body` while no other process orders a certificate for the name.

@@ -7,7 +7,7 @@ import KeyfobPrimitives
 /// the identity is no longer due. Each identity has a file of the user that holds its name. The caller supplies the
 /// command again.
 package struct PendingHooks: Sendable {
-    private let files: FilesByName
+    private let files: StateFiles
 
     /// The pending hooks of a keychain. Nothing is read or created yet.
     package init(_ keychain: Keychain) {
@@ -15,7 +15,7 @@ package struct PendingHooks: Sendable {
     }
 
     init(keychain: UUID, _ directories: Directories) {
-        files = FilesByName("hooks", keychain: keychain, directories)
+        files = StateFiles("hooks", keychain: keychain, directories)
     }
 
     /// Whether the command must still run for the identity with this name.

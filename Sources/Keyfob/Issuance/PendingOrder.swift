@@ -76,13 +76,13 @@ struct PendingOrder: Codable {
 /// The records are only an optimization. One that cannot be read is ignored. If one cannot be written, the renewal
 /// after a failure or a kill uses another key.
 struct PendingOrders: Sendable {
-    private let files: FilesByName
+    private let files: StateFiles
 
     /// The orders of a keychain. Nothing is read or created yet.
     init(_ keychain: Keychain) { self.init(keychain: keychain.configuration.uuid, keychain.directories) }
 
     init(keychain: UUID, _ directories: Directories) {
-        files = FilesByName("orders", keychain: keychain, directories)
+        files = StateFiles("orders", keychain: keychain, directories)
     }
 
     /// The order for an identity.

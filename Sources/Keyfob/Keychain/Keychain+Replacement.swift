@@ -52,7 +52,7 @@ extension Keychain {
             let versions = try parts.map { part in
                 let object = part.objects.first.flatMap { new in objects.first { new.isSame(as: $0) } }
                 guard part.objects.isEmpty || object != nil else {
-                    throw KeychainError(.tokenDisobeyed, "the token made an object and does not show it.")
+                    throw KeychainError(.tokenContractViolation, "the token made an object and does not show it.")
                 }
                 if mustBeUnchanged { try requireUnchanged(part.item, part.identity, writer, keys) }
                 return (try newRow(part, of: object, writer, keys), part.item)

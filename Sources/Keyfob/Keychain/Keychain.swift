@@ -68,7 +68,7 @@ public final class Keychain: Sendable {
         /// Useful for a short-lived process that will certainly use the token. The first call that needs the token
         /// waits for the thread and reports its errors; deinitialization waits too. Do not use it in a process that
         /// already has other threads, because environment variables are set.
-        public var opensTokenAhead: Bool
+        public var warmsUpToken: Bool
         /// Called when a token call takes longer than half a second, for example while it waits for a touch.
         public var slowCallNotice: (@Sendable (String, Duration) -> Void)?
 
@@ -84,7 +84,7 @@ public final class Keychain: Sendable {
             allowsFinalTry = false
             allowsInsecureFiles = false
             isOneShot = false
-            opensTokenAhead = false
+            warmsUpToken = false
         }
     }
 

@@ -46,7 +46,7 @@ extension KeychainError {
         func make(_ code: Code, _ message: String, _ hint: String?) -> KeychainError {
             KeychainError(code, message, hint: hint, details: details, cause: error)
         }
-        if error.function == .moduleLoad, !error.isWantOfTurn {
+        if error.function == .moduleLoad, !error.isBusy {
             return make(
                 .moduleNotLoaded, "a PKCS#11 module cannot be loaded: \(error.detail ?? error.returnValue.name).",
                 "Install the package that has it, or correct the path.")

@@ -170,7 +170,7 @@ public struct Keychains: Sendable {
 
     /// Opens a keychain. - Throws: As `configuration(_:)` and `Keychain.open`.
     public func open(_ name: String? = nil, options: Keychain.Options = .init()) throws -> Keychain {
-        let expected = options.opensTokenAhead ? OpeningAhead(expecting: softHSM) : nil
+        let expected = options.warmsUpToken ? TokenWarmUp(expecting: softHSM) : nil
         let configuration: KeychainConfiguration
         do { configuration = try self.configuration(name) } catch {
             expected?.takeBack()
@@ -188,7 +188,7 @@ public struct Keychains: Sendable {
     }
 
     private func open(
-        _ configuration: KeychainConfiguration, options: Keychain.Options, expected: OpeningAhead?
+        _ configuration: KeychainConfiguration, options: Keychain.Options, expected: TokenWarmUp?
     ) throws -> Keychain {
         do throws(KeychainError) { try UnlockedState.check(configuration.unlockTimeout) } catch {
             expected?.takeBack()
@@ -204,7 +204,7 @@ public struct Keychains: Sendable {
             expected?.takeBack()
             throw error
         }
-        let opening = options.opensTokenAhead ? try opening(of: configuration, expected: expected) : nil
+        let opening = options.warmsUpToken ? try opening(of: configuration, expected: expected) : nil
         // Now: an unlocked keychain never reads its source, and programs may be started all the same.
         EnvironmentVariable.withhold(namedBy: uri.pinSource)
         EnvironmentVariable.withhold(namedBy: configuration.pinSource)
@@ -250,11 +250,11 @@ public struct Keychains: Sendable {
 
     /// What was begun with the module that was expected, where it is that one.
     private func opening(
-        of configuration: KeychainConfiguration, expected: OpeningAhead?
-    ) throws -> OpeningAhead {
+        of configuration: KeychainConfiguration, expected: TokenWarmUp?
+    ) throws -> TokenWarmUp {
         if let expected, expected.module == configuration.module { return expected }
         expected?.takeBack()
-        return try OpeningAhead(configuration.module, softHSM: softHSM)
+        return try TokenWarmUp(configuration.module, softHSM: softHSM)
     }
 
     /// Loads the module of a keychain.

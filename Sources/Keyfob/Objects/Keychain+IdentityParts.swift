@@ -26,7 +26,7 @@ extension Keychain {
     @available(*, noasync, message: "call it from a thread of your own")
     package func addIdentity(
         _ certificate: CertificateItem, key: IdentityKey, _ keyAttributes: ItemAttributes,
-        existing requirement: ExistingKey
+        existing requirement: ExistingKeyPolicy
     ) throws -> (certificate: Item?, key: Item?) {
         let keys = try keys()
         var leafItem = certificate.item

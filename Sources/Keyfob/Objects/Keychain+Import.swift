@@ -33,7 +33,7 @@ extension Keychain {
     ///     identity stays as an older version, because handshakes in progress need its key. It is named `NAME@` and the
     ///     day on which it expires, until `retire(_:)`.
     /// - Throws: `KeychainError`; `identityMismatch` if the certificate is not for the key, `duplicateItem` if another
-    ///   identity has the label, `tokenDisobeyed`, `tokenFull`, `mechanismUnsupported`, `unsupportedFormat` for key
+    ///   identity has the label, `tokenContractViolation`, `tokenFull`, `mechanismUnsupported`, `unsupportedFormat` for key
     ///   types that tokens do not hold, and the errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
     public func importIdentity(
@@ -210,7 +210,7 @@ extension Keychain {
 
     /// Imports a private key without a certificate.
     ///
-    /// - Throws: `KeychainError`; `duplicateItem` if the token has the key, `tokenDisobeyed`, `tokenFull`,
+    /// - Throws: `KeychainError`; `duplicateItem` if the token has the key, `tokenContractViolation`, `tokenFull`,
     ///   `unsupportedFormat` for key types that tokens do not hold, and the errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
     public func importKey(_ key: PrivateKey, label: String, isExtractable: Bool = false) throws -> KeyItem {

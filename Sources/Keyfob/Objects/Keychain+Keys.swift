@@ -14,10 +14,10 @@ extension Keychain {
     ///   - existing: The requirement for a key that is already on the token.
     /// - Throws: `KeychainError`; `duplicateItem`, also if the key must not be extractable and the token's key is;
     ///   `keyNotExtractable` in the opposite case; `unsupportedFormat` for a key type that tokens do not hold,
-    ///   `tokenDisobeyed`, `tokenFull`, and the errors of `unlock()`.
+    ///   `tokenContractViolation`, `tokenFull`, and the errors of `unlock()`.
     @available(*, noasync, message: "call it from a thread of your own")
     package func addKey(
-        _ key: PrivateKey, _ attributes: ItemAttributes, isExtractable: Bool, existing requirement: ExistingKey = .any
+        _ key: PrivateKey, _ attributes: ItemAttributes, isExtractable: Bool, existing requirement: ExistingKeyPolicy = .any
     ) throws -> KeyItem {
         let pair = try NewObject.pair(
             key, label: [UInt8](attributes[.label]?.labelBytes ?? Data()), subject: nil, isExtractable: isExtractable)
@@ -27,7 +27,7 @@ extension Keychain {
     /// Stores a public key, or makes an item of the public half of a private key on the token.
     ///
     /// - Throws: `KeychainError`; `duplicateItem`, `unsupportedFormat` for a key type that tokens do not hold,
-    ///   `tokenDisobeyed`, `tokenFull`, and the errors of `unlock()`.
+    ///   `tokenContractViolation`, `tokenFull`, and the errors of `unlock()`.
     @available(*, noasync, message: "call it from a thread of your own")
     package func addKey(_ key: PublicKey, _ attributes: ItemAttributes) throws -> KeyItem {
         let object = try NewObject(publicKey: key, label: [UInt8](attributes[.label]?.labelBytes ?? Data()))
@@ -41,7 +41,7 @@ extension Keychain {
     ///   if it does not meet the requirement, and the errors of `unlock()`.
     @available(*, noasync, message: "call it from a thread of your own")
     package func addKey(
-        onToken publicKey: PublicKey, _ attributes: ItemAttributes, existing requirement: ExistingKey
+        onToken publicKey: PublicKey, _ attributes: ItemAttributes, existing requirement: ExistingKeyPolicy
     ) throws -> KeyItem {
         let keys = try keys()
         let attributes = try Self.recordable(attributes)
@@ -65,7 +65,7 @@ extension Keychain {
     }
 
     private func addKey(
-        _ attributes: ItemAttributes, _ object: NewObject, with half: NewObject?, existing requirement: ExistingKey
+        _ attributes: ItemAttributes, _ object: NewObject, with half: NewObject?, existing requirement: ExistingKeyPolicy
     ) throws -> KeyItem {
         let keys = try keys()
         let attributes = try Self.recordable(attributes)
@@ -99,7 +99,7 @@ extension Keychain {
     ///
     /// - Parameter attributes: The attributes of the new item.
     /// - Throws: `KeychainError`; `duplicateItem` or `keyNotExtractable` if the key does not meet the requirement.
-    func require(_ requirement: ExistingKey, of existing: TokenObject, _ attributes: ItemAttributes) throws {
+    func require(_ requirement: ExistingKeyPolicy, of existing: TokenObject, _ attributes: ItemAttributes) throws {
         let mayLeave = existing.flags.contains(.extractable)
         switch requirement {
         case .refused:

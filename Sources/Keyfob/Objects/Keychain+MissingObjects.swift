@@ -92,7 +92,7 @@ extension Keychain {
             for itemClass in [ItemClass.certificate, .key] {
                 try reader.forEachRow(classDigest: keys.digest(of: itemClass), terms: [], withSecrets: false) { row in
                     // Other rows and damaged ones are separate findings.
-                    guard case .current = row.standing, let (_, attributes) = try? keys.openAttributes(row),
+                    guard case .current = row.recordStatus, let (_, attributes) = try? keys.openAttributes(row),
                         let fingerprint = attributes[.objectFingerprint]?.bytes
                     else { return true }
                     let missing = MissingObject(

@@ -104,7 +104,7 @@ extension Keychain {
 
     /// Adds several certificates to the token in one step, all or none.
     ///
-    /// - Throws: `KeychainError`; `duplicateItem` if the token has one of them, `tokenDisobeyed`, `tokenFull`, and the
+    /// - Throws: `KeychainError`; `duplicateItem` if the token has one of them, `tokenContractViolation`, `tokenFull`, and the
     ///   errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
     @discardableResult

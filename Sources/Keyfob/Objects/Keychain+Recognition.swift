@@ -88,7 +88,7 @@ extension Keychain {
                 return candidates.first
             }
         } catch let error as KeychainError
-            where [.mechanismUnsupported, .itemNotFound, .tokenDisobeyed, .failed].contains(error.code)
+            where [.mechanismUnsupported, .itemNotFound, .tokenContractViolation, .failed].contains(error.code)
         {
             return nil
         } catch is CryptoError {

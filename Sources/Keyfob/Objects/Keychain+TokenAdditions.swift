@@ -90,7 +90,7 @@ extension Keychain {
     ) throws -> TokenObject {
         try AttributeReadBack.check(handle, template, in: session, token: token.label)
         guard let object = try token.read(handle, in: session) else {
-            throw KeychainError(.tokenDisobeyed, "token \"\(token.label)\" made an object of another class.")
+            throw KeychainError(.tokenContractViolation, "token \"\(token.label)\" made an object of another class.")
         }
         return object
     }

@@ -199,7 +199,7 @@ extension Keychain {
         return fingerprints
     }
 
-    struct RecordedItem {
+    struct ItemRow {
         let order: Int64
         let identity: Data
         let attributes: ItemAttributes
@@ -208,8 +208,8 @@ extension Keychain {
     /// The vault's rows of some objects, or of a whole class, by the fingerprint of the object.
     func rows(
         _ itemClass: ItemClass, of objects: [TokenObject]? = nil, _ keys: VaultKeys
-    ) throws -> [Data: [RecordedItem]] {
-        var rows: [Data: [RecordedItem]] = [:]
+    ) throws -> [Data: [ItemRow]] {
+        var rows: [Data: [ItemRow]] = [:]
         // A few objects are looked up one by one, many in one pass.
         var searches: [[Data]] = [[]]
         if let objects, objects.count <= 16 {
@@ -226,7 +226,7 @@ extension Keychain {
             }
             guard let fingerprint = attributes[.objectFingerprint]?.bytes else { return true }
             rows[fingerprint, default: []].append(
-                RecordedItem(order: row.id, identity: row.identity, attributes: attributes))
+                ItemRow(order: row.id, identity: row.identity, attributes: attributes))
             return true
         }
         try store.read(keys.tree) { reader in
@@ -256,7 +256,7 @@ extension Keychain {
     }
 
     private func item(
-        _ itemClass: ItemClass, _ object: TokenObject, _ base: ItemAttributes, _ recorded: RecordedItem?
+        _ itemClass: ItemClass, _ object: TokenObject, _ base: ItemAttributes, _ recorded: ItemRow?
     ) -> Item {
         var attributes = base
         if let recorded {

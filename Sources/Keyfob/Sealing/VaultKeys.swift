@@ -158,7 +158,7 @@ struct VaultKeys: Sendable {
         let itemClass = itemClass(of: row.classDigest)
         do {
             let attributes = try attributes(row, itemClass)
-            switch row.standing {
+            switch row.recordStatus {
             case .current: break
             case .superseded: throw Self.superseded(Keychain.title(itemClass ?? .genericPassword, attributes))
             case .unknown(let error): throw error

@@ -54,7 +54,7 @@ enum WrapSuites {
                 try prove(suite, attempts: 3, in: session)
                 return suite
             } catch let error as PKCS11Error {
-                guard error.isRefusalOfSuite || error.saysNothing else { throw error }
+                guard error.isRefusalOfSuite || error.isUninformative else { throw error }
                 failures.append("\(suite.name) (\(error.function.rawValue): \(error.returnValue.name))")
             } catch let error as KeychainError {
                 // What came back has not the form of the suite.
@@ -70,7 +70,7 @@ enum WrapSuites {
     /// Tries a suite, and again where the token only says that something failed: some say no more of a mechanism that
     /// they do not have, and most say it of what goes wrong for a moment.
     private static func prove(_ suite: any WrapSuite, attempts: Int, in session: borrowing Session) throws {
-        do { try prove(suite, in: session) } catch let error as PKCS11Error where error.saysNothing && attempts > 1 {
+        do { try prove(suite, in: session) } catch let error as PKCS11Error where error.isUninformative && attempts > 1 {
             try prove(suite, attempts: attempts - 1, in: session)
         }
     }
@@ -83,11 +83,11 @@ enum WrapSuites {
         let sample = SecretBytes(try session.random(count: 32))
         var wrapped = try suite.wrap(sample, with: key, in: session)
         guard try suite.unwrap(wrapped, with: key, in: session) == sample, wrapped.count > 32 else {
-            throw KeychainError(.tokenDisobeyed, "a wrapped key came back changed")
+            throw KeychainError(.tokenContractViolation, "a wrapped key came back changed")
         }
         wrapped[wrapped.count - 1] ^= 1
         do { _ = try suite.unwrap(wrapped, with: key, in: session) } catch { return }
-        throw KeychainError(.tokenDisobeyed, "a changed byte was not noticed")
+        throw KeychainError(.tokenContractViolation, "a changed byte was not noticed")
     }
 }
 
@@ -111,7 +111,7 @@ extension PKCS11Error {
     }
 
     /// Whether the token says that something failed, and not what.
-    fileprivate var saysNothing: Bool {
+    fileprivate var isUninformative: Bool {
         [.generalError, .functionFailed].contains(returnValue)
             || returnValue.rawValue >= ReturnValue.firstOfVendors
     }

@@ -7,7 +7,7 @@ enum AttributeReadBack {
 
     /// Compares the protecting attributes with the template they were asked for in.
     ///
-    /// - Throws: `KeychainError` with code `tokenDisobeyed`, and what the token refuses; after destroying the object,
+    /// - Throws: `KeychainError` with code `tokenContractViolation`, and what the token refuses; after destroying the object,
     ///   or with the refusal to do so as the cause.
     static func check(
         _ handle: ObjectHandle, _ template: AttributeTemplate, in session: borrowing Session, token: String
@@ -25,7 +25,7 @@ enum AttributeReadBack {
         var refusal: PKCS11Error?
         do { try session.destroy(handle) } catch { refusal = error }
         throw KeychainError(
-            .tokenDisobeyed,
+            .tokenContractViolation,
             "token \"\(token)\" did not obey: \(wrong.name) of the new object is not what was asked for.",
             hint: (refusal == nil
                 ? "The object was removed again."

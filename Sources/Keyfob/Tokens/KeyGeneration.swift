@@ -48,7 +48,7 @@ extension Keychain {
     ///   looked for under the lock that all writers of the keychain take.
     /// - Returns: The private key, or the secret key.
     /// - Throws: `KeychainError`; `duplicateItem` where `isLabelUnique` asks for it, `mechanismUnsupported`,
-    ///   `tokenDisobeyed`, `tokenFull`, `invalidArgument` for a size that is not allowed, and the errors of `unlock()`.
+    ///   `tokenContractViolation`, `tokenFull`, `invalidArgument` for a size that is not allowed, and the errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
     public func generateKey(
         _ specification: KeySpecification, label: String, applicationTag: Data? = nil, isExtractable: Bool = false,
@@ -246,7 +246,7 @@ extension KeySpecification {
         try AttributeReadBack.check(pair.privateKey, privateTemplate, in: session, token: token.label)
         guard let hash = try token.publicHalf(pair.publicKey, in: session)?.publicKeyHash else {
             throw KeychainError(
-                .tokenDisobeyed, "token \"\(token.label)\" made a key pair and does not tell its public key.")
+                .tokenContractViolation, "token \"\(token.label)\" made a key pair and does not tell its public key.")
         }
         try willRename(hash)
         for handle in [pair.publicKey, pair.privateKey] {

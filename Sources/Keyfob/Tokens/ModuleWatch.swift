@@ -91,7 +91,7 @@ extension KeychainError {
     package static func hanging(_ call: PendingCall, for duration: Duration) -> KeychainError {
         KeychainError(
             .timedOut,
-            "\(call.function) of the module \(Visible.text(call.module)) has not returned for "
+            "\(call.function) of the module \(TerminalSafe.text(call.module)) has not returned for "
                 + "\(duration.components.seconds) s.",
             hint: "The token, its reader or its daemon may be stopped or gone: check it, and try again. "
                 + "Wait longer: --timeout 60s",

@@ -30,7 +30,7 @@ extension TokenKey {
                 return isProvenHere
             } catch let error as KeychainError where error.isRefusalOfMechanism {
                 return false
-            } catch let error as KeychainError where error.code == .tokenDisobeyed {
+            } catch let error as KeychainError where error.code == .tokenContractViolation {
                 foreign += 1
                 return false
             }

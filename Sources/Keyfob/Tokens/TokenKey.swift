@@ -20,9 +20,9 @@ public struct TokenKey: Sendable {
     package let keychain: Keychain
     let object: TokenObject
     let handle = TokenStore.KnownHandle(nil)
-    let ahead = SignatureAhead()
+    let ahead = SignaturePrefetch()
     /// Whether this key needs the padding of RSA-PSS made here; found out by trying.
-    let padsHere = SharedFlag()
+    let padsHere = AtomicFlag()
 
     init(keychain: Keychain, object: TokenObject, publicKey: PublicKey) {
         self.keychain = keychain
@@ -35,7 +35,7 @@ public struct TokenKey: Sendable {
     ///
     /// - Returns: The signature in the form that X.509 and TLS use: DER for ECDSA, the plain value otherwise.
     /// - Throws: `KeychainError`; `mechanismUnsupported` where key or token cannot do `scheme`, `itemNotFound`
-    ///   where the key is gone, `tokenDisobeyed` where the signature is not the key's, and the errors of `unlock()`.
+    ///   where the key is gone, `tokenContractViolation` where the signature is not the key's, and the errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
     public func sign(_ message: [UInt8], using scheme: SignatureScheme) throws -> [UInt8] {
         guard let digest = scheme.digest else { return try signDigest(message, using: scheme) }
@@ -123,7 +123,7 @@ public struct TokenKey: Sendable {
 
     /// What `body` makes of a signature of this key.
     ///
-    /// - Throws: `KeychainError` with code `tokenDisobeyed` where `body` finds that the signature is not the key's;
+    /// - Throws: `KeychainError` with code `tokenContractViolation` where `body` finds that the signature is not the key's;
     ///   else what `body` throws.
     func checkingSignature<Result>(_ body: () throws -> Result) throws -> Result {
         do { return try body() } catch let error as CryptoError where error.code == .authenticationFailed {
@@ -135,7 +135,7 @@ public struct TokenKey: Sendable {
         let name = object.label?.text.map { "key \"\($0)\"" } ?? "a key"
         let label = keychain.token.label
         return KeychainError(
-            .tokenDisobeyed,
+            .tokenContractViolation,
             "token \"\(label)\" made a signature with \(name) that the key's public half does not verify.",
             hint: "Try again. If it fails again the token or its module is broken, or a public key or certificate "
                 + "bears the key's identifier and is not its own: "

@@ -39,7 +39,7 @@ extension TokenStore {
 
     /// Reads objects back that were just made on a token of ours, since another program may have overwritten them.
     ///
-    /// - Throws: `KeychainError`; `tokenDisobeyed` if an object is not as it was made.
+    /// - Throws: `KeychainError`; `tokenContractViolation` if an object is not as it was made.
     func requireFinished(_ objects: [TokenObject]) throws {
         guard !objects.isEmpty, softHSM != nil else { return }
         forgetHandles()
@@ -55,7 +55,7 @@ extension TokenStore {
             }
         } catch let error as KeychainError where error.code == .itemNotFound {
             throw KeychainError(
-                .tokenDisobeyed,
+                .tokenContractViolation,
                 "what was written to token \"\(label)\" is not there: another program has written over it.",
                 hint: "Try again.", details: ["token": label], cause: error)
         }

@@ -215,7 +215,7 @@ extension TokenStore {
             do { return try body() } catch let error as KeychainError {
                 let value = (error.cause as? PKCS11Error)?.returnValue
                 let isMomentary = [.objectHandleInvalid, .generalError, .functionFailed].contains(value)
-                guard softHSM != nil, isMomentary || error.code == .tokenDisobeyed else { throw error }
+                guard softHSM != nil, isMomentary || error.code == .tokenContractViolation else { throw error }
             }
             usleep(pause)
         }

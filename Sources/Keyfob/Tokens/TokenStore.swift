@@ -32,7 +32,7 @@ final class TokenStore: Sendable {
     let refusedPIN = Lock<(@Sendable () -> Void)?>(nil)
     let admissions = Lock(Admissions())
     /// What opens the token ahead of its first use.
-    private let opening = Lock<OpeningAhead?>(nil)
+    private let opening = Lock<TokenWarmUp?>(nil)
     /// What signatures have proved of keys that do not tell their public half.
     let proofs = Lock<[KeyProof: (publicKey: PublicKey?, end: Deadline)]>([:])
     /// Counts `forgetHandles()`.
@@ -44,7 +44,7 @@ final class TokenStore: Sendable {
     let objectWriter = Atomic<UInt64>(0)
 
     private struct WeakSignatures {
-        weak var signatures: SignatureAhead?
+        weak var signatures: SignaturePrefetch?
     }
 
     private struct State {
@@ -148,7 +148,7 @@ final class TokenStore: Sendable {
     ///   - begun: What has begun with the module. Nobody may change the environment before `awaitOpening()` has
     ///     returned.
     ///   - restorePIN: What finds the PIN, where somebody has left one.
-    func beginOpening(_ begun: OpeningAhead, restoringPIN restorePIN: @escaping @Sendable () -> Void) {
+    func beginOpening(_ begun: TokenWarmUp, restoringPIN restorePIN: @escaping @Sendable () -> Void) {
         opening.withLock { $0 = begun }
         begun.proceed { [self] in
             restorePIN()
@@ -272,7 +272,7 @@ final class TokenStore: Sendable {
     }
 
     /// Has what is begun with a key of this token end with the login.
-    func register(_ signatures: SignatureAhead) {
+    func register(_ signatures: SignaturePrefetch) {
         ahead.withLock { ahead in
             ahead.removeAll { $0.signatures == nil }
             ahead.append(WeakSignatures(signatures: signatures))

@@ -51,12 +51,12 @@ struct SQLiteTransaction: StoreWriter {
         // A number that is no state does not open: the state is part of the additional data.
         sealed.state = RowState(rawValue: try row.decode(atIndex: 3)) ?? .live
         if withSecret, hasSecret { sealed.recipients = try recipients(of: sealed.id) }
-        if let tree { sealed.standing = try standing(of: sealed, withSecret: withSecret, in: tree) }
+        if let tree { sealed.recordStatus = try recordStatus(of: sealed, withSecret: withSecret, in: tree) }
         return sealed
     }
 
     /// Compares a row with what the record has of it.
-    private func standing(of row: SealedRow, withSecret: Bool, in tree: RowTree) throws -> SealedRow.Standing {
+    private func recordStatus(of row: SealedRow, withSecret: Bool, in tree: RowTree) throws -> SealedRow.RecordStatus {
         do {
             let entry = try tree.entry(of: row.id)
             let own = row.treeEntry

@@ -29,10 +29,10 @@ struct SealedRow: Sendable {
     /// The name of an object that the token shows without a login; `nil` for all other rows.
     var publicName: PublicName?
     /// What the vault's record of its rows says of this one, for a row that was read.
-    var standing = Standing.unknown(KeychainError(.failed, "a row was read without the vault's record of its rows."))
+    var recordStatus = RecordStatus.unknown(KeychainError(.failed, "a row was read without the vault's record of its rows."))
 
     /// Whether a row is the one that was written last.
-    enum Standing: Sendable {
+    enum RecordStatus: Sendable {
         /// It is.
         case current
         /// It is not: an older copy, or one of a row that was removed.

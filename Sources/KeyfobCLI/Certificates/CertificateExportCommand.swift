@@ -104,7 +104,7 @@ struct CertificateExportCommand: ParsableCommand, ContentWriter {
     }
 
     private func sentence(_ certificates: [Certificate], _ isComplete: Bool) -> String {
-        let name = Visible.text(file.name)
+        let name = TerminalSafe.text(file.name)
         guard chain else { return "Wrote \(name)." }
         let hasRoot = root && isComplete && certificates.count > 1
         let above = certificates.count - (noLeaf ? 0 : 1) - (hasRoot ? 1 : 0)
@@ -115,7 +115,7 @@ struct CertificateExportCommand: ParsableCommand, ContentWriter {
         guard let last = certificates.last, !isComplete, !last.isSelfSigned,
             !((try? SystemRoots.load()) ?? []).contains(where: { last.isIssued(by: $0) })
         else { return text }
-        let issuer = Visible.text(CertificatePhrases.issuer(last))
+        let issuer = TerminalSafe.text(CertificatePhrases.issuer(last))
         return text
             + (above == 0
                 ? " Its issuer is not in the keychain (\(issuer)): keyfob cert import FILE"

@@ -38,7 +38,7 @@ struct CertificateRemoveCommand: ParsableCommand {
         }
         let kept = others.map { $0.label ?? "" }
         let remark = kept.isEmpty
-            ? "" : " It stays as \(kept.map { "\"\(Visible.text($0))\"" }.joined(separator: ", "))."
+            ? "" : " It stays as \(kept.map { "\"\(TerminalSafe.text($0))\"" }.joined(separator: ", "))."
         let further = Self.members(kept: kept)
         guard !global.dryRun else {
             return try removal.tellOfDryRun(label: label, remark: loss + remark, further: further)

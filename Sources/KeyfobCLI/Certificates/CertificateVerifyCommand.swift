@@ -74,7 +74,7 @@ struct CertificateVerifyCommand: ParsableCommand {
             name: name, isFile: certificate.isFile, root: root, successor: successor,
             renewal: keychain?.renewalAdvice(in: result))
         if let error { throw error }
-        let chain = result.chain.map { Visible.text(CertificatePhrases.subject($0)) }.joined(separator: " <- ")
+        let chain = result.chain.map { TerminalSafe.text(CertificatePhrases.subject($0)) }.joined(separator: " <- ")
         let origin = switch result.origin {
         case .system: "trusted by the system"
         case .keychain: "trusted by the keychain"

@@ -18,7 +18,7 @@ struct HostName {
         let host = isBracketed ? String(argument.dropFirst().dropLast()) : argument
         if let reason = Self.obstacle(in: host) {
             throw UsageError(
-                "\"\(Visible.text(argument))\" \(reason).",
+                "\"\(TerminalSafe.text(argument))\" \(reason).",
                 hint: Self.host(in: argument).map { "The host alone: \(ShellWord.option("--host", $0))" }
                     ?? "A host is a name or an address: --host www.example.org, --host 192.0.2.1, --host 2001:db8::1")
         }

@@ -45,7 +45,7 @@ struct AwaitedLock: Hashable {
         guard let name = Self.text("/proc/\(holder)/comm")?.trimmingBlanks, !name.isEmpty else {
             return "process \(holder)"
         }
-        return "process \(holder) (\(Visible.text(name)))"
+        return "process \(holder) (\(TerminalSafe.text(name)))"
     }
 
     private static func text(_ path: String) -> String? {

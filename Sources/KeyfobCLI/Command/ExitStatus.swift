@@ -76,7 +76,7 @@ struct ExitStatus: RawRepresentable, Hashable, Sendable {
         .tokenReadOnly: .refused,
         .tokenFull: .unsupported,
         .mechanismUnsupported: .unsupported,
-        .tokenDisobeyed: .unsupported,
+        .tokenContractViolation: .unsupported,
         .keyNotExtractable: .unsupported,
         .wrappingKeyMissing: .absent,
 

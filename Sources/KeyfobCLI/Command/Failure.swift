@@ -46,8 +46,8 @@ struct Failure {
     /// `keyfob: ` and the message, then the hint, indented by four spaces. With `-v`, the CKR name too.
     func text(verbose: Bool) -> String {
         // The message is one line, even if names in it contain line breaks.
-        var text = "keyfob: " + Visible.text(message)
-        if verbose, let name = details.first(where: { $0.name == "ckr" })?.value { text += " (\(Visible.text(name)))" }
+        var text = "keyfob: " + TerminalSafe.text(message)
+        if verbose, let name = details.first(where: { $0.name == "ckr" })?.value { text += " (\(TerminalSafe.text(name)))" }
         text += "\n"
         if let hint { text += "    " + Self.visibleLines(hint) + "\n" }
         return text
@@ -70,7 +70,7 @@ struct Failure {
 
     /// Hints may have several lines. Names in them are untrusted, so all other control characters are escaped.
     private static func visibleLines(_ text: String) -> String {
-        text.split(separator: "\n", omittingEmptySubsequences: false).map { Visible.text(String($0)) }
+        text.split(separator: "\n", omittingEmptySubsequences: false).map { TerminalSafe.text(String($0)) }
             .joined(separator: "\n    ")
     }
 

@@ -41,7 +41,7 @@ struct FileArgument: ExpressibleByArgument {
     static func open(_ path: String, detail: String = "file") throws(KeychainError) -> OpenFile {
         try requireInherited(path)
         let flags = O_RDONLY | O_NOCTTY | O_NONBLOCK
-        guard let file = OpenFile(path: path, flags: flags, shownAs: Visible.text(path)) else {
+        guard let file = OpenFile(path: path, flags: flags, shownAs: TerminalSafe.text(path)) else {
             throw unreadable(path, reason(errno), detail: detail)
         }
         var status = stat()
@@ -63,7 +63,7 @@ struct FileArgument: ExpressibleByArgument {
     /// The error for a file that cannot be read, with the same wording everywhere.
     static func unreadable(_ path: String, _ reason: String, detail: String = "file") -> KeychainError {
         KeychainError(
-            .fileUnavailable, "cannot read \(Visible.text(path)): \(reason).", hint: remedy(path),
+            .fileUnavailable, "cannot read \(TerminalSafe.text(path)): \(reason).", hint: remedy(path),
             details: [detail: path])
     }
 

@@ -40,7 +40,7 @@ struct FileDestination {
         case .descriptor(let descriptor):
             // Keyfob itself may have opened the descriptor, for its vault.
             throw KeychainError(
-                .refused, "\(Visible.text(path)) is no file.", hint: "Leave -o out and redirect: >&\(descriptor)",
+                .refused, "\(TerminalSafe.text(path)) is no file.", hint: "Leave -o out and redirect: >&\(descriptor)",
                 details: ["file": path])
         case .stream(let path):
             let deadline = timeout.map { Deadline.after($0.duration) } ?? .never

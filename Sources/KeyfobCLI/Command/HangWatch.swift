@@ -103,7 +103,7 @@ enum HangWatch {
             guard drafts.withLock({ $0 == 0 }) else {
                 let subject =
                     lock.map { "\($0.holderName), which holds a lock on a file of SoftHSM's" }
-                    ?? "\(oldest.call.function) of the module \(Visible.text(oldest.call.module))"
+                    ?? "\(oldest.call.function) of the module \(TerminalSafe.text(oldest.call.module))"
                 if told != oldest.call.number { StandardError.writeLast("keyfob: waiting for \(subject)…\n") }
                 told = oldest.call.number
                 continue

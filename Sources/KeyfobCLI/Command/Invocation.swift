@@ -158,10 +158,10 @@ struct Invocation {
         // "remove" is more similar to "retire" than to "rm", but a user who wants to remove something must be shown
         // `rm`.
         let nearest = removals.contains(word.lowercased())
-            ? names.first { $0 == "rm" } : Spelling.nearest(to: word, among: names)
+            ? names.first { $0 == "rm" } : EditDistance.nearest(to: word, among: names)
         if let nearest { hint = "Did you mean \"\(nearest)\"? " + hint }
         let place = path.isEmpty ? "" : " of \(parent)"
-        return UsageError("unknown command \"\(Visible.text(word))\"\(place).", hint: hint)
+        return UsageError("unknown command \"\(TerminalSafe.text(word))\"\(place).", hint: hint)
     }
 
     /// The error for an unknown option before the verb. For combined short options, as in -phunter2, it repeats only
@@ -171,10 +171,10 @@ struct Invocation {
         let name = isLong ? option : String(option.prefix(2)) + (option.count > 2 ? "…" : "")
         let known = GlobalOptions.namesTakingValue.union(GlobalOptions.flags).filter { $0.hasPrefix("--") }
         let nearest = isLong
-            ? Spelling.nearest(to: String(option.dropFirst(2)), among: known.map { String($0.dropFirst(2)) }.sorted())
+            ? EditDistance.nearest(to: String(option.dropFirst(2)), among: known.map { String($0.dropFirst(2)) }.sorted())
             : nil
         return UsageError(
-            "unknown option '\(Visible.text(name))'." + (nearest.map { " Did you mean '--\($0)'?" } ?? ""),
+            "unknown option '\(TerminalSafe.text(name))'." + (nearest.map { " Did you mean '--\($0)'?" } ?? ""),
             hint: "Before a command stand the options that all of them have; its own stand behind it.\n"
                 + "All commands: \((["keyfob"] + path).joined(separator: " ")) --help")
     }

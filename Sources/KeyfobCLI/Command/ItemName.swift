@@ -38,7 +38,7 @@ struct ItemName: ExpressibleByArgument {
     /// - Throws: `KeychainError.itemNotFound` with a suggestion, `ambiguous` with all matches, `invalidArgument` for an
     ///   invalid URI; `UsageError` for a PIN in the URI.
     func resolve<Item: KeychainItem>(
-        among items: [Item], _ noun: Noun, in keychain: Keychain, fingerprints: (Item) throws -> [Fingerprint],
+        among items: [Item], _ noun: ItemKind, in keychain: Keychain, fingerprints: (Item) throws -> [Fingerprint],
         commonName: (Item) throws -> String?
     ) throws -> Item {
         let all = try resolveAll(
@@ -53,7 +53,7 @@ struct ItemName: ExpressibleByArgument {
     /// - Throws: `KeychainError.itemNotFound` with a suggestion, `ambiguous` with all matches, `invalidArgument` for an
     ///   invalid URI; `UsageError` for a PIN in the URI.
     func resolveAll<Item: KeychainItem>(
-        among items: [Item], _ noun: Noun, in keychain: Keychain, fingerprints: (Item) throws -> [Fingerprint],
+        among items: [Item], _ noun: ItemKind, in keychain: Keychain, fingerprints: (Item) throws -> [Fingerprint],
         commonName: (Item) throws -> String?
     ) throws -> [Item] {
         let found = try matches(among: items, noun, keychain, fingerprints, commonName)
@@ -77,24 +77,24 @@ struct ItemName: ExpressibleByArgument {
                 "\"\(text)\" matches \(found.count) \(noun.plural): "
                     + "\(names.prefix(8).joined(separator: ", "))\(found.count > 8 ? ", …" : "").",
                 hint: "Use \(isOneName ? "" : "the full name, ")a fingerprint or a URI: \(ShellWord.quoted(example))",
-                details: ["name": text, "candidates": names.map(Visible.text).joined(separator: "\n")])
+                details: ["name": text, "candidates": names.map(TerminalSafe.text).joined(separator: "\n")])
         }
         return found
     }
 
     /// The kind of item that is searched.
-    struct Noun {
+    struct ItemKind {
         let singular: String
         let plural: String
         let listing: String
 
-        static let identity = Noun(singular: "identity", plural: "identities", listing: "keyfob identity ls")
-        static let certificate = Noun(singular: "certificate", plural: "certificates", listing: "keyfob cert ls")
-        static let key = Noun(singular: "key", plural: "keys", listing: "keyfob key ls")
+        static let identity = ItemKind(singular: "identity", plural: "identities", listing: "keyfob identity ls")
+        static let certificate = ItemKind(singular: "certificate", plural: "certificates", listing: "keyfob cert ls")
+        static let key = ItemKind(singular: "key", plural: "keys", listing: "keyfob key ls")
     }
 
     private func matches<Item: KeychainItem>(
-        among items: [Item], _ noun: Noun, _ keychain: Keychain, _ fingerprints: (Item) throws -> [Fingerprint],
+        among items: [Item], _ noun: ItemKind, _ keychain: Keychain, _ fingerprints: (Item) throws -> [Fingerprint],
         _ commonName: (Item) throws -> String?
     ) throws -> [Item] {
         if let uri = try uri() { return try items.filter { try keychain.matches(uri, $0) } }
@@ -113,7 +113,7 @@ struct ItemName: ExpressibleByArgument {
             let error = notFound([], noun, keychain)
             let which = current.isEmpty ? "An earlier version" : "One that is called otherwise"
             throw KeychainError(
-                error.code, error.message, hint: "\(which) has this common name: \"\(Visible.text(other))\"",
+                error.code, error.message, hint: "\(which) has this common name: \"\(TerminalSafe.text(other))\"",
                 details: error.details)
         }
         return meant
@@ -134,9 +134,9 @@ struct ItemName: ExpressibleByArgument {
         return uri
     }
 
-    private func notFound(_ names: [String], _ noun: Noun, _ keychain: Keychain) -> KeychainError {
+    private func notFound(_ names: [String], _ noun: ItemKind, _ keychain: Keychain) -> KeychainError {
         let all = "All \(noun.plural): \(noun.listing)"
-        let nearest = PKCS11URI.hasScheme(text) ? nil : Spelling.nearest(to: text, among: names)
+        let nearest = PKCS11URI.hasScheme(text) ? nil : EditDistance.nearest(to: text, among: names)
         return KeychainError(
             .itemNotFound, "no \(noun.singular) \"\(text)\" in keychain \"\(keychain.name)\".",
             hint: nearest.map { "Did you mean \"\($0)\"? " + all } ?? all,

@@ -12,9 +12,9 @@ extension GlobalOptions {
     ///
     /// - Throws: The `KeychainError` of `Keychain.open`; `invalidArgument` for an invalid PIN source. `UsageError` for
     ///   contradictory options.
-    func openKeychain(allowsFinalTry: Bool = false, opensTokenAhead: Bool = false) throws -> Keychain {
+    func openKeychain(allowsFinalTry: Bool = false, warmsUpToken: Bool = false) throws -> Keychain {
         var options = try keychainOptions(allowsFinalTry: allowsFinalTry)
-        options.opensTokenAhead = opensTokenAhead
+        options.warmsUpToken = warmsUpToken
         return try Keychain.open(selectedKeychainName(), options: options)
     }
 
@@ -176,7 +176,7 @@ struct TerminalPrompter: Prompter {
 
     func readSecret(prompt: String, confirm: Bool) throws(KeychainError) -> SecretBytes {
         let hint = "Give a source: --pin-source file:… | credential:… | env:…"
-        let question = Visible.text(prompt) + ": "
+        let question = TerminalSafe.text(prompt) + ": "
         do {
             return try confirm
                 ? terminal.readNewSecret(question, hint: hint) : terminal.readSecret(question, hint: hint)

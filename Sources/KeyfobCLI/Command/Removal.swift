@@ -42,14 +42,14 @@ struct Removal {
         let past = verb == .remove ? "Removed" : "Destroyed"
         try output.emit(
             .removal(of: label, isDone: true, further: further),
-            sentence: "\(past) \(kind) \"\(Visible.text(label))\".\(remark)")
+            sentence: "\(past) \(kind) \"\(TerminalSafe.text(label))\".\(remark)")
     }
 
     /// Reports what a dry run would have done.
     func tellOfDryRun(label: String, remark: String = "", further: [Value.Member] = []) throws {
         try output.emit(
             .removal(of: label, isDone: false, isDryRun: true, further: further),
-            sentence: "Would \(verb.rawValue) \(kind) \"\(Visible.text(label))\".\(remark)")
+            sentence: "Would \(verb.rawValue) \(kind) \"\(TerminalSafe.text(label))\".\(remark)")
     }
 
     /// Reports that there was nothing to do.

@@ -60,8 +60,8 @@ struct IdentityCheckCommand: ParsableCommand {
                 case .warning: .warning
                 case .bad: .bad
                 }
-            let line = colour.apply(style, to: finding.state.rawValue) + "  " + Visible.text(finding.text)
-            return finding.hint.map { line + "\n    " + Visible.text($0) } ?? line
+            let line = colour.apply(style, to: finding.state.rawValue) + "  " + TerminalSafe.text(finding.text)
+            return finding.hint.map { line + "\n    " + TerminalSafe.text($0) } ?? line
         }.joined(separator: "\n")
     }
 }

@@ -23,7 +23,7 @@ struct IdentityCreateCommand: ParsableCommand {
     @Argument(help: "The name of the identity.")
     var name: String
 
-    @OptionGroup(title: "Whom and what for") var wishes: CertificateWishes
+    @OptionGroup(title: "Whom and what for") var wishes: CertificateOptions
     @OptionGroup(title: "Who issues it") var issuance: IssuerOptions
     @OptionGroup(title: "The key") var key: NewKeyOptions
 
@@ -63,8 +63,8 @@ struct IdentityCreateCommand: ParsableCommand {
             return try output.emit(
                 IdentityPhrases.plan(
                     name, keychain, issuer: description, known: known(specification, issuer: description)),
-                sentence: "Would make identity \"\(Visible.text(name))\": \(specification.key), "
-                    + "issuer \(Visible.text(description.description)).")
+                sentence: "Would make identity \"\(TerminalSafe.text(name))\": \(specification.key), "
+                    + "issuer \(TerminalSafe.text(description.description)).")
         }
         let steps = Steps(output)
         let made: IdentityInstallation
@@ -83,11 +83,11 @@ struct IdentityCreateCommand: ParsableCommand {
         try output.emit(
             document,
             sentence: """
-                  key     \(specification.key) on "\(Visible.text(keychain.tokenLabel))", not extractable
+                  key     \(specification.key) on "\(TerminalSafe.text(keychain.tokenLabel))", not extractable
                   leaf    \(Visible.text(CertificatePhrases.subject(certificate))), \
                 \(CertificatePhrases.validity(certificate, on: now)), issuer \
                 \(Visible.text(CertificatePhrases.issuer(certificate)))\(remark(certificate, now))
-                Identity "\(Visible.text(name))" is ready.
+                Identity "\(TerminalSafe.text(name))" is ready.
                 """)
         try OpenSSLEngine.warn(of: keychain, output)
     }
@@ -116,7 +116,7 @@ struct IdentityCreateCommand: ParsableCommand {
 
     private func emit(existing known: Identity, in keychain: Keychain, _ output: Output) throws {
         let document = try IdentityPhrases.document(known, isChanged: false, keychain, isDryRun: global.dryRun)
-        try output.emit(document, sentence: "Nothing to do: identity \"\(Visible.text(name))\" exists.")
+        try output.emit(document, sentence: "Nothing to do: identity \"\(TerminalSafe.text(name))\" exists.")
     }
 
     /// A note if the issuer granted a shorter lifetime than requested, by more than the day that some issuers subtract
@@ -135,7 +135,7 @@ struct Steps: Sendable {
 
     /// Records a step.
     func add(_ step: String) {
-        if isShown { StandardError.write("keyfob: \(Visible.text(step))\n") }
+        if isShown { StandardError.write("keyfob: \(TerminalSafe.text(step))\n") }
     }
 }
 
@@ -146,7 +146,7 @@ enum IdentityPhrases {
     /// - Parameter trust: The trust of older versions that this one does not have.
     static func document(
         _ identity: Identity, isChanged: Bool, _ keychain: Keychain, kept: [String] = [],
-        trust: TrustLeftBehind? = nil, isDryRun: Bool = false
+        trust: StaleTrust? = nil, isDryRun: Bool = false
     ) throws -> Document {
         let certificate = try identity.certificate()
         let members = Self.members(
@@ -183,7 +183,7 @@ enum IdentityPhrases {
     ///     which is not stored.
     private static func members(
         of name: String?, isChanged: Bool, isDryRun: Bool, _ keychain: Keychain, uri: String?,
-        issuer: IssuerDescription?, kept: [String]?, trust: TrustLeftBehind?, chain: CertificateChain?
+        issuer: IssuerDescription?, kept: [String]?, trust: StaleTrust?, chain: CertificateChain?
     ) -> [Value.Member] {
         func list(_ names: [String]) -> Value { .array(names.map { .string($0) }) }
         return [
@@ -199,8 +199,8 @@ enum IdentityPhrases {
     }
 
     /// States that older versions are trusted and the version in use is not.
-    static func sentence(_ trust: TrustLeftBehind, _ keychain: Keychain) -> String {
-        let versions = trust.versions.map { Visible.text($0) }.joined(separator: ", ")
+    static func sentence(_ trust: StaleTrust, _ keychain: Keychain) -> String {
+        let versions = trust.versions.map { TerminalSafe.text($0) }.joined(separator: ", ")
         let command = HintedCommands.naming(keychain.name, in: trust.command)
         let end = trust.versions.count == 1 ? "which has expired" : "which have expired"
         return "trust stays with \(versions), \(trust.isExpired ? end : "until that expires"); "
@@ -221,7 +221,7 @@ enum IdentityPhrases {
         // Servers do not send the root, and it is usually not stored. A chain up to an authority is sufficient for a
         // server.
         if hasRoot || count > 0 && last.isCA { return "Chain without its root (\(counted))." }
-        let issuer = Visible.text(CertificatePhrases.issuer(last))
+        let issuer = TerminalSafe.text(CertificatePhrases.issuer(last))
         return "No issuer certificate (issuer \(issuer)): keyfob cert import FILE."
     }
 }

@@ -70,6 +70,6 @@ struct IdentityExportCommand: ParsableCommand, ContentWriter {
         guard hasFile else { return }
         try output.emit(
             Document(members: members + [.init("bytes", .count(data.count))]).telling(ofChange: isChanged),
-            sentence: "Wrote \(Visible.text(fileName)): key, certificate and what is above it, under the passphrase.")
+            sentence: "Wrote \(TerminalSafe.text(fileName)): key, certificate and what is above it, under the passphrase.")
     }
 }

@@ -74,21 +74,21 @@ struct IdentityImportReport {
         _ reports: [IdentityImportReport], _ summary: String, _ keychain: Keychain, on now: Date
     ) throws -> [String] {
         let lines = try reports.flatMap { try $0.lines(keychain, on: now) }
-        return reports.contains { !$0.isUnchanged } ? [Visible.text(summary)] + lines : lines
+        return reports.contains { !$0.isUnchanged } ? [TerminalSafe.text(summary)] + lines : lines
     }
 
     private func lines(_ keychain: Keychain, on now: Date) throws -> [String] {
-        let name = Visible.text(name ?? "")
+        let name = TerminalSafe.text(name ?? "")
         guard !isUnchanged else {
             return ["Unchanged: identity \"\(name)\" already has this key and certificate."]
         }
         let algorithm = certificate.publicKey.algorithm.description
-        let subject = Visible.text(CertificatePhrases.subject(certificate))
+        let subject = TerminalSafe.text(CertificatePhrases.subject(certificate))
         let width = max(algorithm.count, DisplayWidth.of(subject))
         func padded(_ text: String) -> String {
             text + String(repeating: " ", count: width - DisplayWidth.of(text))
         }
-        let token = Visible.text(keychain.tokenLabel)
+        let token = TerminalSafe.text(keychain.tokenLabel)
         let usage = certificate.extendedKeyUsage.map { ", \($0)" }.joined()
         let lines = [
             "  key     \(padded(algorithm))   -> token \"\(token)\", "
@@ -101,10 +101,10 @@ struct IdentityImportReport {
     }
 
     private func keptPhrase(_ old: String, _ keychain: Keychain) -> String {
-        guard !isPlan else { return "  kept    the present one, as \(Visible.text(old))" }
+        guard !isPlan else { return "  kept    the present one, as \(TerminalSafe.text(old))" }
         let command = HintedCommands.naming(
             keychain.name, in: "keyfob identity retire \(Visible.text(ShellWord.operand(old)))")
-        return "  kept    the old one, as \(Visible.text(old))   (remove it: \(command))"
+        return "  kept    the old one, as \(TerminalSafe.text(old))   (remove it: \(command))"
     }
 
     private func chainPhrase(_ keychain: Keychain) throws -> String {

@@ -61,17 +61,17 @@ struct IdentityInstallCommand: ParsableCommand {
         }
         let made = try keychain.installIdentity(
             name, certificate: leaf, chain: own.filter { $0 != leaf } + above, fileName: cert.name)
-        let shown = Visible.text(name)
+        let shown = TerminalSafe.text(name)
         // Only stored certificates count, because other programs do not have the files.
         let chain = try keychain.chain(of: leaf)
         let root = made.chain.isComplete && !chain.isComplete ? made.chain.certificates.last : nil
-        let trust = try keychain.trustLeftBehind(by: made)
+        let trust = try keychain.staleTrust(by: made)
         var lines: [String] = []
         if made.isUnchanged {
             lines.append("Unchanged: identity \"\(shown)\" already has this certificate.")
         } else {
             lines.append(
-                "\(Visible.text(cert.name)) matches key \"\(shown)\". "
+                "\(TerminalSafe.text(cert.name)) matches key \"\(shown)\". "
                     + IdentityPhrases.chain(chain, withoutGivenRoot: root != nil)
                     + " Valid until \(RFC3339.day(of: leaf.notAfter)).")
             if let root {
@@ -80,7 +80,7 @@ struct IdentityInstallCommand: ParsableCommand {
                     "Its root \(Visible.text(CertificatePhrases.subject(root))) was not stored. "
                         + "If you trust it, from a file of its own: \(command)")
             }
-            lines += made.kept.map { "The certificate before is kept as \(Visible.text($0))." }
+            lines += made.kept.map { "The certificate before is kept as \(TerminalSafe.text($0))." }
             if let trust { lines.append("Note: \(IdentityPhrases.sentence(trust, keychain))") }
             lines.append("Identity \"\(shown)\" is ready.")
         }

@@ -40,11 +40,11 @@ struct IdentityRemoveCommand: ParsableCommand {
                 + "\"\(keychain.tokenLabel)\"?\(loss)\(remark)", typing: label)
         guard !global.dryRun else {
             return try removal.tellOfDryRun(
-                label: label, remark: Visible.text(loss + remark), further: remainder.members)
+                label: label, remark: TerminalSafe.text(loss + remark), further: remainder.members)
         }
         // Certificate and key are separate items. Removing one pair removes the other pairs of this identity too.
         try removal.perform(
-            found, of: name, label: label, remark: Visible.text(remark), further: remainder.members
+            found, of: name, label: label, remark: TerminalSafe.text(remark), further: remainder.members
         ) { try keychain.deleteUnrenamed($0) }
     }
 }

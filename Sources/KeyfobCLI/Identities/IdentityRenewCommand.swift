@@ -98,7 +98,7 @@ struct IdentityRenewCommand: ParsableCommand {
             }
         }
         if renewed.isEmpty, !waiting.isEmpty, interruption == nil {
-            let names = Visible.text(waiting.joined(separator: ", "))
+            let names = TerminalSafe.text(waiting.joined(separator: ", "))
             try output.say(
                 "\(names): renewed before, but the command after it did not end well; "
                     + (global.dryRun ? "it would be run again" : "running it again"))
@@ -178,9 +178,9 @@ struct IdentityRenewCommand: ParsableCommand {
         let status = try Waiting.notice("the command after the renewal", isShown: global.showsProgress) {
             try RenewalHook.run(exec, limit: limit)
         }
-        let span = Quantity.duration(seconds: limit / .seconds(1))
+        let span = Plural.duration(seconds: limit / .seconds(1))
         let end = status.map { $0 == 0 ? "ok" : "status \($0)" } ?? "killed after \(span)"
-        try output.say("  ran: \(Visible.text(exec)) (\(end))")
+        try output.say("  ran: \(TerminalSafe.text(exec)) (\(end))")
         let failure = Self.failure(of: exec, status, after: span)
         for name in names {
             if failure != nil {
@@ -245,7 +245,7 @@ struct IdentityRenewCommand: ParsableCommand {
     private func renew(
         _ identity: Identity, _ keychain: Keychain, _ output: Output, _ now: Date, _ pending: PendingHooks
     ) throws -> (Document, Outcome) {
-        let label = Visible.text(identity.label ?? "")
+        let label = TerminalSafe.text(identity.label ?? "")
         let percent = try Self.percentUsed(of: identity, on: now)
         guard let description = try issuance.description() ?? identity.renewalPolicy?.issuer else {
             throw KeychainError(
@@ -263,7 +263,7 @@ struct IdentityRenewCommand: ParsableCommand {
         let renewsKey = try keychain.renewsKey(of: identity, wanted)
         try output.say(
             "\(label): \(max(0, percent))% of its lifetime used, renewing (issuer: "
-                + "\(Visible.text(description.description)), new key: \(renewsKey ? "yes" : "no"))")
+                + "\(TerminalSafe.text(description.description)), new key: \(renewsKey ? "yes" : "no"))")
         // Not needed for a new key of the same kind, because the token has such a key already.
         if renewsKey, key.isGiven, (key.kind == .ed25519) != (identity.key.keyType == .ed25519) {
             try mixedKeys.check(adding: [key.kind == .ed25519], to: keychain)
@@ -299,13 +299,13 @@ struct IdentityRenewCommand: ParsableCommand {
             guard !force, let failure, failure.code == .vaultBusy, let current, current.der != identity.der,
                 try !Self.isDue(Self.percentUsed(of: current, on: now))
             else { throw error }
-            try output.say("  nothing to do any more: \(Visible.text(failure.message))")
+            try output.say("  nothing to do any more: \(TerminalSafe.text(failure.message))")
             return (try document(unchanged: current, keychain, output), .leftToAnother)
         }
         let end = RFC3339.day(of: try made.identity.certificate().notAfter)
         try output.say("  " + (steps.all + ["certificate valid until \(end)"]).joined(separator: ", "))
-        try output.say("  installed" + made.kept.map { "; old certificate kept as \(Visible.text($0))" }.joined())
-        let trust = try keychain.trustLeftBehind(by: made)
+        try output.say("  installed" + made.kept.map { "; old certificate kept as \(TerminalSafe.text($0))" }.joined())
+        let trust = try keychain.staleTrust(by: made)
         if let trust { try output.say("  " + IdentityPhrases.sentence(trust, keychain)) }
         if case .new = wanted, identity.renewalPolicy?.renewsKey != true {
             try output.say("  each renewal makes a new key from now on; --same-key ends that")

@@ -46,13 +46,13 @@ struct IdentityUseCommand: ParsableCommand {
                     "name": .string(label), "service": .string(service), "changed": .boolean(isChanged),
                     "dry_run": .boolean(global.dryRun),
                 ]),
-                sentence: "\"\(Visible.text(label))\" \(global.dryRun ? "would be" : "is") preferred for "
-                    + "\(Visible.text(service)).")
+                sentence: "\"\(TerminalSafe.text(label))\" \(global.dryRun ? "would be" : "is") preferred for "
+                    + "\(TerminalSafe.text(service)).")
         }
         guard let current = identity.nameOfVersion else {
             let document = try IdentityPhrases.document(
                 identity, isChanged: false, keychain, isDryRun: global.dryRun)
-            return try output.emit(document, sentence: "Nothing to do: \"\(Visible.text(label))\" is in use.")
+            return try output.emit(document, sentence: "Nothing to do: \"\(TerminalSafe.text(label))\" is in use.")
         }
         if !allowExpired,
             let failure = try CertificatePhrases.failure(
@@ -66,14 +66,14 @@ struct IdentityUseCommand: ParsableCommand {
             return try output.emit(document, sentence: "Nothing was changed (--dry-run).")
         }
         let made = try keychain.use(identity)
-        let kept = made.kept.map { " The one before is kept as \(Visible.text($0))." }.joined()
-        let trust = try keychain.trustLeftBehind(by: made)
+        let kept = made.kept.map { " The one before is kept as \(TerminalSafe.text($0))." }.joined()
+        let trust = try keychain.staleTrust(by: made)
         let remark = trust.map { "\nNote: \(IdentityPhrases.sentence($0, keychain))" } ?? ""
         let document = try IdentityPhrases.document(
             made.identity, isChanged: true, keychain, kept: made.kept, trust: trust)
         try output.emit(
             document,
-            sentence: "\"\(Visible.text(current))\" is the certificate of \(Visible.text(label)) now.\(kept)\(remark)")
+            sentence: "\"\(TerminalSafe.text(current))\" is the certificate of \(TerminalSafe.text(label)) now.\(kept)\(remark)")
     }
 }
 
@@ -123,7 +123,7 @@ struct IdentityRetireCommand: ParsableCommand {
                 "dry_run": .boolean(global.dryRun), "retired": .array(labels.map { .string($0) }),
             ]),
             sentence: labels.isEmpty
-                ? "Nothing to do: \"\(Visible.text(name))\" has no \(expired ? "expired" : "older") version."
+                ? "Nothing to do: \"\(TerminalSafe.text(name))\" has no \(expired ? "expired" : "older") version."
                 : "\(verb) \(labels.map { Visible.text($0) }.joined(separator: ", ")).")
     }
 

@@ -42,7 +42,7 @@ final class RenewalSteps: Sendable {
     private let steps = Lock<[String]>([])
 
     /// Records a step.
-    func add(_ step: String) { steps.withLock { $0.append(Visible.text(step)) } }
+    func add(_ step: String) { steps.withLock { $0.append(TerminalSafe.text(step)) } }
 
     /// All steps so far.
     var all: [String] { steps.withLock { $0 } }

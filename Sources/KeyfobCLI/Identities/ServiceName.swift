@@ -17,8 +17,8 @@ struct ServiceName {
             throw UsageError(
                 "an empty service is none.", hint: "Is a variable empty that stands in the command line? \(forms)")
         }
-        guard !argument.unicodeScalars.contains(where: Visible.isHidden) else {
-            throw UsageError("\"\(Visible.text(argument))\" has a control character, which no service has.", hint: forms)
+        guard !argument.unicodeScalars.contains(where: TerminalSafe.isHidden) else {
+            throw UsageError("\"\(TerminalSafe.text(argument))\" has a control character, which no service has.", hint: forms)
         }
         text = argument
     }

@@ -48,7 +48,7 @@ struct InitCommand: ParsableCommand {
         let label = try PKCS11URI(keychain.configuration.token).token ?? ""
         if let wanted = global.token, try !GlobalOptions.isOn(TokenChoice.uri(wanted), keychain.configuration) {
             throw KeychainError(
-                .duplicateKeychain, "keychain \"\(name)\" exists already, on token \"\(Visible.text(label))\".",
+                .duplicateKeychain, "keychain \"\(name)\" exists already, on token \"\(TerminalSafe.text(label))\".",
                 hint: "Give the new one another name: --keychain NAME", details: ["keychain": name])
         }
         let isOpen = try keychain.checkOpening()

@@ -142,9 +142,9 @@ struct KeychainCheck: ParsableCommand {
                 "Keychain \"\(keychain.name)\" is sound"
                     + (secrets ? ", and every secret in it opens." : ". Its secrets were not opened (--secrets)."))
         }
-        lines += findings.map { output.colour.apply(.bad, to: "bad") + "  " + Visible.text($0.description) }
+        lines += findings.map { output.colour.apply(.bad, to: "bad") + "  " + TerminalSafe.text($0.description) }
         if findings.contains(where: { $0.code == .wrappingKeyAbsent }) {
-            let token = Visible.text(keychain.tokenLabel)
+            let token = TerminalSafe.text(keychain.tokenLabel)
             lines.append(
                 "    Was token \"\(token)\" re-initialised or exchanged? Restore its backup: nothing else has the key.")
         }

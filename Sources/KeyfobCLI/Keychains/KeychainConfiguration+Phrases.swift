@@ -23,7 +23,7 @@ extension KeychainConfiguration {
     var pinSourceName: String? { pinSource.map { Self.shown(pinSource: $0) } }
 
     private static func shown(pinSource source: String) -> String {
-        source.hasPrefix("cmd:") || source.hasPrefix("|") ? "cmd:…" : Visible.text(source)
+        source.hasPrefix("cmd:") || source.hasPrefix("|") ? "cmd:…" : TerminalSafe.text(source)
     }
 
     /// The members that describe a new or existing keychain in a document of `init` or `keychain create`.
@@ -75,6 +75,6 @@ extension KeychainConfiguration {
 
     /// The note for a keychain whose token needs no login.
     var opennessWithoutLogin: String {
-        "Token \"\(Visible.text(tokenLabel))\" wants no login: whoever reaches it opens keychain \"\(name)\"."
+        "Token \"\(TerminalSafe.text(tokenLabel))\" wants no login: whoever reaches it opens keychain \"\(name)\"."
     }
 }

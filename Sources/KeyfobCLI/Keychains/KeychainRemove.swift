@@ -36,7 +36,7 @@ struct KeychainRemove: ParsableCommand {
         do { try remove(output) } catch let error as KeychainError
             where ifExists && [.noSuchKeychain, .notInitialized].contains(error.code)
         {
-            try report(output, "Nothing to do: there is no keychain \"\(Visible.text(name))\".", isChanged: false)
+            try report(output, "Nothing to do: there is no keychain \"\(TerminalSafe.text(name))\".", isChanged: false)
         }
     }
 
@@ -60,7 +60,7 @@ struct KeychainRemove: ParsableCommand {
             } else {
                 what = "with its passwords; keys and certificates stay on the token"
                 let key = "the key that sealed the passwords"
-                let label = "\"\(Visible.text(configuration.wrappingKeyLabel))\""
+                let label = "\"\(TerminalSafe.text(configuration.wrappingKeyLabel))\""
                 stays = switch hasWrappingKey(configuration, keychains) {
                 case true?: " Its keys and certificates stay on the token, and with them \(key): \(label)."
                 case false?: " Its keys and certificates stay on the token; \(key), \(label), is not there any more."

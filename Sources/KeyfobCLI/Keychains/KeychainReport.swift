@@ -184,7 +184,7 @@ struct KeychainReport {
         case .locked: lines.append(("state", "locked; unlock it: keyfob unlock \(configuration.name)"))
         }
         let model = token.map { "present (\($0.manufacturer) \($0.model))" } ?? "not reached"
-        lines.append(("token", Visible.text("\(tokenLabel)   \(model)")))
+        lines.append(("token", TerminalSafe.text("\(tokenLabel)   \(model)")))
         for (index, line) in protection.enumerated() { lines.append((index == 0 ? "protection" : "", line)) }
         if let passwords, let certificates, let keys {
             lines.append(
@@ -196,7 +196,7 @@ struct KeychainReport {
         }
         if let nextExpiry {
             lines.append(
-                ("next", Visible.text("\(nextExpiry.name) expires \(Phrases.relative(nextExpiry.date, to: Date()))")))
+                ("next", TerminalSafe.text("\(nextExpiry.name) expires \(Phrases.relative(nextExpiry.date, to: Date()))")))
         }
         if let expired, expired > 0 {
             lines.append((
@@ -206,10 +206,10 @@ struct KeychainReport {
             ))
         }
         if let problem {
-            lines.append(("problem", Visible.text(problem.message)))
+            lines.append(("problem", TerminalSafe.text(problem.message)))
             if let hint = problem.hint {
                 for line in HintedCommands.naming(configuration.name, in: hint).split(separator: "\n") {
-                    lines.append(("", Visible.text(String(line))))
+                    lines.append(("", TerminalSafe.text(String(line))))
                 }
             }
         }

@@ -73,7 +73,7 @@ struct LockCommand: ParsableCommand {
 
     private static func alreadyLocked(_ names: [String]) -> String {
         guard names.count == 1, let name = names.first else { return "No keychain is unlocked." }
-        return "\"\(Visible.text(name))\" is already locked."
+        return "\"\(TerminalSafe.text(name))\" is already locked."
     }
 
     /// Whether the keychain's token lets everybody in, so that locking locks nothing. A token of Keyfob's own does not.

@@ -165,7 +165,7 @@ struct NewKeychain {
         let wantsLogin = found.info.flags.contains(.loginRequired)
         if !wantsLogin, global.explicitPINSource != nil {
             throw UsageError(
-                "token \"\(Visible.text(found.info.label))\" wants no login, so nobody would check the PIN of "
+                "token \"\(TerminalSafe.text(found.info.label))\" wants no login, so nobody would check the PIN of "
                     + "--pin-source; nothing was made.",
                 hint: "Set a PIN with the token's own tool, or leave --pin-source out: whoever reaches the token then "
                     + "opens the keychain.")
@@ -253,7 +253,7 @@ struct NewKeychain {
             pinSource: pinSource, protection: protection)
         try output.emit(
             created(isChanged: false, further),
-            sentence: "Would make keychain \"\(name)\" on token \"\(Visible.text(token))\".")
+            sentence: "Would make keychain \"\(name)\" on token \"\(TerminalSafe.text(token))\".")
     }
 
     /// Reports the new keychain.
@@ -296,7 +296,7 @@ struct NewKeychain {
         _ made: Keychains.Creation, _ recoveryFile: RecoveryFile?, isNew: Bool, isDefault: Bool, wantsLogin: Bool
     ) throws {
         let configuration = made.keychain.configuration
-        let token = Visible.text(configuration.tokenLabel)
+        let token = TerminalSafe.text(configuration.tokenLabel)
         try output.say(
             "Created \(isNew ? "token \"\(token)\", " : "")wrapping key \"\(made.wrappingKey)\" "
                 + "(\(Self.keyName(suite: made.suite)), not extractable), keychain \"\(name)\".")

@@ -25,7 +25,7 @@ struct RecoveryFile {
             let absolute = URL(fileURLWithPath: path).standardizedFileURL.path
             guard try Self.reserve(absolute) else {
                 throw KeychainError(
-                    .refused, "\(Visible.text(path)) exists, and a recovery code may be in it; nothing was made.",
+                    .refused, "\(TerminalSafe.text(path)) exists, and a recovery code may be in it; nothing was made.",
                     hint: "Give another file: --recovery-file FILE", details: ["path": path])
             }
             self.path = absolute
@@ -87,7 +87,7 @@ struct RecoveryFile {
         let reason = unsafe String(cString: strerror(number))
         throw KeychainError(
             .fileUnavailable,
-            "the recovery code cannot be saved to \(Visible.text(path)): \(reason); nothing was made.",
+            "the recovery code cannot be saved to \(TerminalSafe.text(path)): \(reason); nothing was made.",
             hint: "Give another file: --recovery-file FILE", details: ["path": path])
     }
 

@@ -28,7 +28,7 @@ struct StatusCommand: ParsableCommand {
         let others = listing.keychains.map(\.name).filter { $0 != configuration.name }
         var text = report.text
         if !others.isEmpty { text += "\nothers      \(others.joined(separator: ", "))" }
-        for (_, error) in listing.damaged { text += "\ndamaged     \(Visible.text(error.message))" }
+        for (_, error) in listing.damaged { text += "\ndamaged     \(TerminalSafe.text(error.message))" }
         let damaged = listing.damaged.map { name, error in
             Value.object([.init("name", .string(name)), .init("problem", KeychainReport.problem(error))])
         }

@@ -52,14 +52,14 @@ enum TokenChoice {
                 let keychains = own.keychains.map { "\"\($0)\"" }.joined(separator: ", ")
                 throw KeychainError(
                     .refused,
-                    "token \"\(Visible.text(own.label))\" is one that keyfob made"
+                    "token \"\(TerminalSafe.text(own.label))\" is one that keyfob made"
                         + (keychains.isEmpty ? "." : ", for keychain \(keychains)."),
                     hint: "A keychain with a token of its own: keyfob keychain create NAME")
             }
-            let names = Set(present).sorted().map { Visible.text($0) }.joined(separator: ", ")
+            let names = Set(present).sorted().map { TerminalSafe.text($0) }.joined(separator: ", ")
             throw KeychainError(
                 .tokenAbsent,
-                name.map { "token \"\(Visible.text($0))\" is not present." } ?? "the module has no initialised token.",
+                name.map { "token \"\(TerminalSafe.text($0))\" is not present." } ?? "the module has no initialised token.",
                 hint: "Insert it, or see what is there: keyfob token ls"
                     + (names.isEmpty ? "" : ". Present now: \(names)"),
                 details: name.map { ["token": $0] } ?? [:])
@@ -119,7 +119,7 @@ enum TokenChoice {
     private static func silent(_ module: Module, _ error: any Error) -> KeychainError {
         KeychainError(
             .moduleNotLoaded,
-            "PKCS#11 module \"\(Visible.text(module.name ?? module.path))\" does not list its tokens.",
+            "PKCS#11 module \"\(TerminalSafe.text(module.name ?? module.path))\" does not list its tokens.",
             hint: "Is what stands behind it plugged in, and its service running?", cause: error)
     }
 
@@ -147,7 +147,7 @@ enum TokenChoice {
             }
             guard let module = try Module.registered(named: name) else {
                 throw KeychainError(
-                    .moduleNotLoaded, "PKCS#11 module \"\(Visible.text(name))\" is not configured.",
+                    .moduleNotLoaded, "PKCS#11 module \"\(TerminalSafe.text(name))\" is not configured.",
                     hint: "Give its path, such as /usr/lib/…/module.so (--module, KEYFOB_MODULE). "
                         + "The names that p11-kit knows: p11-kit list-modules",
                     details: ["module": name])
@@ -159,7 +159,7 @@ enum TokenChoice {
             let reason = name.flatMap { detail.hasPrefix($0 + ": ") ? String(detail.dropFirst($0.count + 2)) : nil }
             throw KeychainError(
                 .moduleNotLoaded,
-                "\(name.map { "PKCS#11 module \"\(Visible.text($0))\"" } ?? "a PKCS#11 module") cannot be loaded: "
+                "\(name.map { "PKCS#11 module \"\(TerminalSafe.text($0))\"" } ?? "a PKCS#11 module") cannot be loaded: "
                     + "\(reason ?? detail).",
                 hint: "Install the package that has it, or correct the path (--module, KEYFOB_MODULE).",
                 details: name.map { ["module": $0] } ?? [:], cause: error)

@@ -15,8 +15,8 @@ enum ExtractionNote {
             guard code == .keyNotExtractable || code == .mechanismUnsupported else { return }
             try output.say(
                 """
-                Note: token "\(Visible.text(keychain.tokenLabel))" gives out no Ed25519 keys: \
-                "\(Visible.text(key.label ?? ""))" cannot be exported, although it is marked extractable.
+                Note: token "\(TerminalSafe.text(keychain.tokenLabel))" gives out no Ed25519 keys: \
+                "\(TerminalSafe.text(key.label ?? ""))" cannot be exported, although it is marked extractable.
                 """)
         }
     }

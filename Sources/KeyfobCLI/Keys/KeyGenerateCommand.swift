@@ -77,7 +77,7 @@ struct KeyGenerateCommand: ParsableCommand {
         guard !global.dryRun else {
             return try output.emit(
                 document(KeyPhrases.members(nil, nil, uri: nil, known: known), isNew: false, keychain),
-                sentence: "Would generate \"\(Visible.text(name))\": \(specification).")
+                sentence: "Would generate \"\(TerminalSafe.text(name))\": \(specification).")
         }
         do {
             let key = try keychain.generateKey(
@@ -136,11 +136,11 @@ struct KeyGenerateCommand: ParsableCommand {
         let publicKey = try keychain.publicKey(of: key)
         let document = self.document(
             KeyPhrases.members(key, publicKey, uri: try keychain.uri(of: key).description), isNew: isNew, keychain)
-        let token = Visible.text(keychain.tokenLabel)
+        let token = TerminalSafe.text(keychain.tokenLabel)
         let uses = KeyPhrases.uses(key)
         let phrase = uses == ["sign"] ? "sign only" : uses.joined(separator: ", ")
         let leave = key.isExtractable ? "extractable" : "not extractable"
-        let shown = Visible.text(name)
+        let shown = TerminalSafe.text(name)
         try output.emit(
             document,
             sentence: isNew

@@ -29,7 +29,7 @@ struct KeyListCommand: ParsableCommand {
             // An empty prefix would match every fingerprint.
             guard let fingerprint = ItemName.Fingerprint(text, shortest: 1) else {
                 throw UsageError(
-                    "\"\(Visible.text(text))\" is no fingerprint.", hint: "Such as sha256:77be or sha1:1c02.")
+                    "\"\(TerminalSafe.text(text))\" is no fingerprint.", hint: "Such as sha256:77be or sha1:1c02.")
             }
             return fingerprint
         }

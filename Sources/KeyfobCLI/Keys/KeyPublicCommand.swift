@@ -41,7 +41,7 @@ struct KeyPublicCommand: ParsableCommand, ContentWriter {
             ])
         try file.write(
             content(publicKey, as: form, comment: label), document: document,
-            sentence: "Wrote \(Visible.text(file.name)).", force: force,
+            sentence: "Wrote \(TerminalSafe.text(file.name)).", force: force,
             isDryRun: global.dryRun, waiting: global.timeout, output)
     }
 

@@ -42,7 +42,7 @@ struct KeyRemoveCommand: ParsableCommand {
         try Confirmation(global).require(
             "Destroy key \"\(label)\" on token \"\(keychain.tokenLabel)\"?\(consequence)", typing: label)
         guard !global.dryRun else {
-            return try removal.tellOfDryRun(label: label, remark: Visible.text(consequence))
+            return try removal.tellOfDryRun(label: label, remark: TerminalSafe.text(consequence))
         }
         try removal.perform(items, of: name, label: label) { try keychain.delete($0) }
     }

@@ -36,7 +36,7 @@ struct KeyRequestCommand: ParsableCommand, ContentWriter {
     @Argument(help: "Name, fingerprint or PKCS#11 URI.", completion: NameCompletion.keys)
     var name: ItemName
 
-    @OptionGroup(title: "Whom and what for") var wishes: CertificateWishes
+    @OptionGroup(title: "Whom and what for") var wishes: CertificateOptions
 
     @Option(help: "The digest: sha256, sha384 or sha512; without it, the one that fits the key.")
     var hash: Hash?
@@ -72,7 +72,7 @@ struct KeyRequestCommand: ParsableCommand, ContentWriter {
         ])
         try file.write(
             form == .der ? SecretBytes(request.der) : SecretBytes(utf8: request.pem), document: document,
-            sentence: "Wrote \(Visible.text(file.name)) (\(scheme.displayName)).", force: force,
+            sentence: "Wrote \(TerminalSafe.text(file.name)) (\(scheme.displayName)).", force: force,
             isDryRun: global.dryRun, waiting: global.timeout, output)
     }
 

@@ -17,8 +17,8 @@ enum StrengthNote {
             keychain.name, in: identity.renewalHint("Renew it", options: " --force --key rsa"))
         try output.say(
             """
-            Note: RSA of \(bits) bits is too weak: TLS libraries do not accept "\(Visible.text(identity.label ?? ""))".
-                  It needs a key of \(fewestBits) bits or more. \(Visible.text(remedy))
+            Note: RSA of \(bits) bits is too weak: TLS libraries do not accept "\(TerminalSafe.text(identity.label ?? ""))".
+                  It needs a key of \(fewestBits) bits or more. \(TerminalSafe.text(remedy))
             """)
     }
 }

@@ -139,7 +139,7 @@ enum CertificatePhrases {
     static func text(_ lines: [(String, String)]) -> String {
         let width = lines.map(\.0.count).max() ?? 0
         return lines.map { name, value in
-            "\(name)\(String(repeating: " ", count: width - name.count + 2))\(Visible.text(value))"
+            "\(name)\(String(repeating: " ", count: width - name.count + 2))\(TerminalSafe.text(value))"
         }.joined(separator: "\n")
     }
 }

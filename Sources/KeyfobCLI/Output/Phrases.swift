@@ -4,16 +4,16 @@ import Keyfob
 /// Times, sizes and counts in words.
 enum Phrases {
     /// The distance of `date` from `now`: `in 6 days`, `3 days ago`, `just now`.
-    static func relative(_ date: Date, to now: Date) -> String { Quantity.relative(date, to: now) }
+    static func relative(_ date: Date, to now: Date) -> String { Plural.relative(date, to: now) }
 
     /// A duration in its largest whole unit, such as `6 days`.
-    static func duration(seconds: Double) -> String { Quantity.duration(seconds: seconds) }
+    static func duration(seconds: Double) -> String { Plural.duration(seconds: seconds) }
 
     /// `1 item`, `2 items`, `1 248 items`.
-    static func counted(_ number: Int, _ noun: String) -> String { Quantity.counted(number, noun) }
+    static func counted(_ number: Int, _ noun: String) -> String { Plural.counted(number, noun) }
 
     /// Digits in groups of three: `1 248`.
-    static func grouped(_ number: Int) -> String { Quantity.grouped(number) }
+    static func grouped(_ number: Int) -> String { Plural.grouped(number) }
 
     /// A number of bytes: exact below 1 KiB, with one decimal above.
     static func size(_ bytes: Int) -> String {

@@ -25,7 +25,7 @@ struct Progress: ~Copyable {
         write: @escaping (String) -> Void = { StandardError.write($0) },
         now: @escaping () -> ContinuousClock.Instant = { .now }
     ) {
-        self.title = Visible.text(title)
+        self.title = TerminalSafe.text(title)
         self.total = total
         self.write = write
         isShown = when == .always || (when == .auto && isTerminal)
@@ -51,7 +51,7 @@ struct Progress: ~Copyable {
     /// Shows at once what the operation is waiting for, such as a touch of the token.
     mutating func waiting(for what: String) {
         guard isShown else { return }
-        show("\(title): waiting for \(Visible.text(what))")
+        show("\(title): waiting for \(TerminalSafe.text(what))")
     }
 
     private mutating func show(_ line: String) {

@@ -24,7 +24,7 @@ struct Table: Sendable {
         let style: Style?
 
         init(_ text: String, _ style: Style? = nil) {
-            self.text = Visible.text(text)
+            self.text = TerminalSafe.text(text)
             self.style = style
         }
 

@@ -15,7 +15,7 @@ enum Waiting {
         // If the system cannot create a thread, there is no notice. libdispatch would wait indefinitely for a thread.
         _ = POSIXThread.startDetached("keyfob-waiting") {
             guard isOver.wait(until: .after(Self.patience), { $0 ? true : nil }) == nil else { return }
-            StandardError.write("keyfob: waiting for \(Visible.text(what))…\n")
+            StandardError.write("keyfob: waiting for \(TerminalSafe.text(what))…\n")
         }
         defer {
             isOver.withLock { $0 = true }

@@ -43,9 +43,9 @@ struct Java: Program {
     /// SunPKCS11 shows a key once, under an arbitrary one of its certificates.
     private static func versionNotes(_ use: TokenUse) -> [String] {
         guard let older = use.olderCertificates.first else { return [] }
-        let label = Visible.text(ShellWord.quoted(use.label))
+        let label = TerminalSafe.text(ShellWord.quoted(use.label))
         return [
-            "SunPKCS11 sees one certificate of a key; this key has \"\(Visible.text(older))\" too. Java may take that:",
+            "SunPKCS11 sees one certificate of a key; this key has \"\(TerminalSafe.text(older))\" too. Java may take that:",
             "  keyfob identity retire \(label)      or, before the next time: keyfob identity renew \(label) --new-key",
         ]
     }

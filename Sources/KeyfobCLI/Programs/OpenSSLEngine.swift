@@ -49,10 +49,10 @@ enum OpenSSLEngine {
         let keys = try keychain.find(.keys.keyClass(.private))
         guard let first = keys.first(where: { $0.keyType == .ed25519 }), keys.contains(where: { $0.keyType != .ed25519 })
         else { return }
-        let token = Visible.text(keychain.tokenLabel)
+        let token = TerminalSafe.text(keychain.tokenLabel)
         try output.say(
             """
-            Note: token "\(token)" holds an Ed25519 key, "\(Visible.text(first.label ?? ""))": beside one OpenSSL's \
+            Note: token "\(token)" holds an Ed25519 key, "\(TerminalSafe.text(first.label ?? ""))": beside one OpenSSL's \
             pkcs11 engine (nginx, httpd, curl, libpq) reaches no key of it.
                   A keychain of its own would help: keyfob keychain create NAME --unattended
             """)

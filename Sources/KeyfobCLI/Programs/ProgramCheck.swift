@@ -66,7 +66,7 @@ struct ProgramCheck: ~Copyable {
         let log = directory + "/check.log"
         let status = try Self.status(of: directory + "/check.sh", log: log, deadline: deadline)
         let output = String(decoding: FileManager.default.contents(atPath: log) ?? Data(), as: UTF8.self)
-        let lines = output.split(separator: "\n").map { Visible.text(String($0)) }
+        let lines = output.split(separator: "\n").map { TerminalSafe.text(String($0)) }
         switch status {
         case 0: return lines.last ?? ""
         case nil:

@@ -35,7 +35,7 @@ struct Recipe {
     /// Each note is one line. A second line would not be a comment, and names in notes may come from untrusted files.
     var text: String {
         let exports = environment.map { "export \($0.name)=\(ShellWord.quoted($0.value))" }
-        let comments = notes.map { "# " + Visible.text($0) }
-        return (["# " + Visible.text(title)] + exports + lines + comments).map { $0 + "\n" }.joined()
+        let comments = notes.map { "# " + TerminalSafe.text($0) }
+        return (["# " + TerminalSafe.text(title)] + exports + lines + comments).map { $0 + "\n" }.joined()
     }
 }

@@ -61,7 +61,7 @@ struct PasswordChoice {
         if let known = InternetProtocol(scheme: scheme) { return known }
         guard scheme.utf8.count == 4 else {
             throw UsageError(
-                "\"\(Visible.text(scheme))\" is no protocol.",
+                "\"\(TerminalSafe.text(scheme))\" is no protocol.",
                 hint: "Use one of: http https ftp ftps ssh imap imaps smtp pop3 pop3s ldap ldaps smb")
         }
         return InternetProtocol(rawValue: scheme)
@@ -113,11 +113,11 @@ struct PasswordChoice {
         let isInternet = found[0].itemClass == .internetPassword
         let areAccountsEnough = Set(found.map { Array($0.userText.utf8) }).count == found.count
         let all = found.map { item in
-            if areAccountsEnough { return item.userText.isEmpty ? "(none)" : Visible.text(item.userText) }
-            return Visible.text(isInternet ? item.addressText : item.nameText)
+            if areAccountsEnough { return item.userText.isEmpty ? "(none)" : TerminalSafe.text(item.userText) }
+            return TerminalSafe.text(isInternet ? item.addressText : item.nameText)
         }
         let list = all.prefix(10)
-        let start = "\"\(Visible.text(name))\" matches \(found.count) items"
+        let start = "\"\(TerminalSafe.text(name))\" matches \(found.count) items"
         let rest = list.joined(separator: ", ") + (found.count > 10 ? ", …" : "") + "."
         let options = isInternet ? ", --protocol, --port or --path" : ""
         return KeychainError(
@@ -132,11 +132,11 @@ struct PasswordChoice {
     private static func ambiguousKind(_ name: String, _ found: [Item], in keychain: Keychain) -> KeychainError {
         let all = found.map { item in
             let place = item.itemClass == .internetPassword ? item.addressText : item.userText
-            return Visible.text(place.isEmpty ? item.kindText : "\(item.kindText) \(place)")
+            return TerminalSafe.text(place.isEmpty ? item.kindText : "\(item.kindText) \(place)")
         }
         let list = all.prefix(10).joined(separator: ", ") + (found.count > 10 ? ", …" : "")
         return KeychainError(
-            .ambiguous, "\"\(Visible.text(name))\" matches \(found.count) items: \(list).",
+            .ambiguous, "\"\(TerminalSafe.text(name))\" matches \(found.count) items: \(list).",
             hint: "Say which: --kind generic or --kind internet",
             details: ["name": name, "keychain": keychain.name, "candidates": all.joined(separator: "\n")])
     }
@@ -178,14 +178,14 @@ extension Keychain {
 
     /// The error for a name that no item has, with the nearest name among the first 2000 items.
     func noSuchPassword(_ name: String, user: String? = nil) -> KeychainError {
-        let nearest = Spelling.nearest(to: name, among: passwordNames(limit: 2000, within: .milliseconds(200)))
+        let nearest = EditDistance.nearest(to: name, among: passwordNames(limit: 2000, within: .milliseconds(200)))
         var hint = "All items: keyfob ls"
         if let nearest, !nearest.isIdentical(to: name) {
-            hint = "Did you mean \"\(Visible.text(nearest))\"? " + hint
+            hint = "Did you mean \"\(TerminalSafe.text(nearest))\"? " + hint
         }
-        let account = user.map { " of \"\(Visible.text($0))\"" } ?? ""
+        let account = user.map { " of \"\(TerminalSafe.text($0))\"" } ?? ""
         return KeychainError(
-            .itemNotFound, "no item \"\(Visible.text(name))\"\(account) in keychain \"\(self.name)\".", hint: hint,
+            .itemNotFound, "no item \"\(TerminalSafe.text(name))\"\(account) in keychain \"\(self.name)\".", hint: hint,
             details: ["name": name, "keychain": self.name])
     }
 

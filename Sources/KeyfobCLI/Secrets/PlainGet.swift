@@ -42,7 +42,7 @@ struct PlainGet {
     /// - Throws: The errors of `SecretGet.run()`: `KeychainError`.
     func run() throws {
         var options = Keychain.Options(terminal: .standard, showsProgress: GlobalOptions.hasWatcher)
-        options.opensTokenAhead = true
+        options.warmsUpToken = true
         let keychain = try Keychain.open(keychain ?? Environment.nonEmpty("KEYFOB_KEYCHAIN"), options: options)
         // While the token is opened on its thread, for which this one will have to wait anyway.
         HangWatch.begin()

@@ -82,7 +82,7 @@ struct SecretCopy: ParsableCommand {
         guard newName != nil, stored.itemClass == .internetPassword, let server = stored.attributes[.server]?.text else {
             return "Give the copy another name."
         }
-        return "\"\(Visible.text(name))\" is only what the password of \(Visible.text(server)) is called. "
+        return "\"\(TerminalSafe.text(name))\" is only what the password of \(TerminalSafe.text(server)) is called. "
             + "For another server: keyfob secret set "
             + ShellWord.operand(newName ?? name, with: " --server HOST")
     }

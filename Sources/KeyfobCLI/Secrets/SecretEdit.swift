@@ -41,7 +41,7 @@ struct SecretEdit: ParsableCommand {
         let old = try keychain.secret(of: item) ?? SecretBytes([])
         guard SensitiveOutput.isReadable(old) else {
             throw KeychainError(
-                .refused, "\"\(Visible.text(name))\" is not text; an editor would damage it.",
+                .refused, "\"\(TerminalSafe.text(name))\" is not text; an editor would damage it.",
                 hint: "Replace it: keyfob set \(item.words(and: " --replace --from-file FILE"))")
         }
         if global.dryRun {
@@ -64,7 +64,7 @@ struct SecretEdit: ParsableCommand {
         let editor = Editor()
         if !editor.isSafe, !output.isQuiet, !output.format.isMachineReadable {
             StandardError.write(
-                "keyfob: the editor \"\(Visible.text(editor.command))\" may keep copies of the secret on disk. These do "
+                "keyfob: the editor \"\(TerminalSafe.text(editor.command))\" may keep copies of the secret on disk. These do "
                     + "not: vi, vim, nvim, nano, ed, emacs -Q\n")
         }
         var draft = Draft(item: item, base: old, value: old)
@@ -191,7 +191,7 @@ struct SecretEdit: ParsableCommand {
             guard !Interruption.isRequested else {
                 throw KeychainError(.cancelled, "the editor was interrupted; nothing was changed.")
             }
-            let word = Visible.text(editor.command)
+            let word = TerminalSafe.text(editor.command)
             throw KeychainError(
                 .failed,
                 [126, 127].contains(status)

@@ -43,7 +43,7 @@ struct SecretGet: ParsableCommand {
     func run() throws {
         let output = try global.output()
         try selection.check(name: name)
-        let keychain = try global.openKeychain(opensTokenAhead: true)
+        let keychain = try global.openKeychain(warmsUpToken: true)
         let item = try selection.choice.one(name, in: keychain)
         let secret = try Self.secret(of: item, in: keychain)
         if let file = self.output, file != "-" {
@@ -83,7 +83,7 @@ struct SecretGet: ParsableCommand {
     private static func write(_ secret: SecretBytes, to path: String) throws {
         guard case .file(let file) = try FileTarget(path) else {
             throw KeychainError(
-                .refused, "\(Visible.text(path)) is not a regular file.",
+                .refused, "\(TerminalSafe.text(path)) is not a regular file.",
                 hint: "Leave -o out and redirect: > \(ShellWord.quoted(path))")
         }
         try PrivateFile.write(secret, to: URL(fileURLWithPath: file))
@@ -95,7 +95,7 @@ struct SecretGet: ParsableCommand {
     static func secret(of item: Item, in keychain: Keychain) throws -> SecretBytes {
         guard let secret = try keychain.secret(of: item) else {
             throw KeychainError(
-                .itemNotFound, "\"\(Visible.text(item.nameText))\" in keychain \"\(keychain.name)\" has no secret.",
+                .itemNotFound, "\"\(TerminalSafe.text(item.nameText))\" in keychain \"\(keychain.name)\" has no secret.",
                 hint: "Give it one: keyfob set \(item.words(and: " --replace"))")
         }
         return secret

@@ -72,7 +72,7 @@ struct SecretInput: ParsableArguments {
         if let fromEnv {
             guard let text = unsafe getenv(fromEnv) else {
                 throw UsageError(
-                    "the environment variable \(Visible.text(fromEnv)) is not set.",
+                    "the environment variable \(TerminalSafe.text(fromEnv)) is not set.",
                     hint: "A program is given what the shell exports: export \(ShellWord.quoted(fromEnv))")
             }
             value = unsafe SecretBytes(UnsafeRawBufferPointer(start: text, count: strlen(text)))
@@ -83,7 +83,7 @@ struct SecretInput: ParsableArguments {
                 upTo: StandardInput.limit, waiting: global.timeout)
             guard bytes.count <= StandardInput.limit else {
                 throw KeychainError(
-                    .dataTooLarge, "\(Visible.text(fromFile)) has more than \(Phrases.size(StandardInput.limit)).",
+                    .dataTooLarge, "\(TerminalSafe.text(fromFile)) has more than \(Phrases.size(StandardInput.limit)).",
                     hint: "Keep large files encrypted elsewhere and store their key here.", details: ["path": fromFile])
             }
             value = withoutNewline(bytes)
@@ -97,7 +97,7 @@ struct SecretInput: ParsableArguments {
             value = withoutNewline(try StandardInput.readSecret(from: fromFd, waiting: global.timeout))
         } else {
             value = try global.terminal.readValue(
-                "Value for \(Visible.text(name)) (hidden): ",
+                "Value for \(TerminalSafe.text(name)) (hidden): ",
                 hint: "Give a source: --stdin, --from-file FILE, --from-env VARIABLE or --from-fd N")
         }
         guard allowEmpty || !value.isEmpty else {

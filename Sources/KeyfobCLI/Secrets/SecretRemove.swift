@@ -37,7 +37,7 @@ struct SecretRemove: ParsableCommand {
             do { item = try selection.choice.one(name, for: .removing, in: keychain) } catch let error as KeychainError
                 where ifExists && error.code == .itemNotFound
             {
-                missing.append("\"\(Visible.text(name))\"")
+                missing.append("\"\(TerminalSafe.text(name))\"")
                 continue
             }
             if known.insert(item.reference).inserted { items.append(item) }
@@ -48,8 +48,8 @@ struct SecretRemove: ParsableCommand {
         var removed: [Item] = []
         var kept: [String] = []
         for item in items {
-            let account = item.userText.isEmpty ? "" : " of \"\(Visible.text(item.userText))\""
-            let what = "\"\(Visible.text(item.nameText))\"\(account)"
+            let account = item.userText.isEmpty ? "" : " of \"\(TerminalSafe.text(item.userText))\""
+            let what = "\"\(TerminalSafe.text(item.nameText))\"\(account)"
             if global.dryRun {
                 try output.say("Would remove \(what) from \"\(keychain.name)\".")
                 continue

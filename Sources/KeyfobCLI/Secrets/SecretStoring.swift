@@ -76,7 +76,7 @@ struct SecretStoring: ParsableArguments {
             }
         }
         throw KeychainError(
-            .timedOut, "other processes keep adding and removing \"\(Visible.text(item.nameText))\".",
+            .timedOut, "other processes keep adding and removing \"\(TerminalSafe.text(item.nameText))\".",
             hint: "Try again when they are done.")
     }
 
@@ -134,7 +134,7 @@ struct SecretStoring: ParsableArguments {
         guard let other = try choice.find(name, in: keychain).first(where: { $0.isNamed(name) }) else { return }
         throw KeychainError(
             .ambiguous,
-            "\"\(Visible.text(name))\" is the name of another item than \"\(Visible.text(stored.nameText))\", whose "
+            "\"\(TerminalSafe.text(name))\" is the name of another item than \"\(TerminalSafe.text(stored.nameText))\", whose "
                 + "secret would be replaced; nothing was stored.",
             hint: "Say which: keyfob set \(other.words(and: " --replace"))     "
                 + "Or: keyfob set \(stored.words(and: " --replace"))",
@@ -143,10 +143,10 @@ struct SecretStoring: ParsableArguments {
 
     private static func duplicate(_ stored: Item, _ keychain: Keychain) -> KeychainError {
         let age = stored.modified.map { " (updated \(Phrases.relative($0, to: Date())))" } ?? ""
-        let account = stored.userText.isEmpty ? "" : " of \"\(Visible.text(stored.userText))\""
+        let account = stored.userText.isEmpty ? "" : " of \"\(TerminalSafe.text(stored.userText))\""
         return KeychainError(
             .duplicateItem,
-            "\"\(Visible.text(stored.nameText))\"\(account) already exists in keychain \"\(keychain.name)\"\(age).",
+            "\"\(TerminalSafe.text(stored.nameText))\"\(account) already exists in keychain \"\(keychain.name)\"\(age).",
             hint: "Replace it: add --replace. Keep it quietly: --if-missing",
             details: ["keychain": keychain.name, "name": stored.nameText])
     }
@@ -172,7 +172,7 @@ struct SecretStoring: ParsableArguments {
     static func report(
         _ outcome: Outcome, _ name: String, _ item: Item, _ keychain: Keychain, isDryRun: Bool, _ output: Output
     ) throws {
-        let shown = Visible.text(name)
+        let shown = TerminalSafe.text(name)
         let sentence =
             switch outcome {
             case .added: isDryRun ? "Would store \(shown) in" : "Stored \(shown) in"

@@ -33,7 +33,7 @@ struct ErrorCommand: ParsableCommand {
         for text in codes {
             guard let code = ResultCode(text) else {
                 throw UsageError(
-                    "\"\(Visible.text(text))\" is neither a result code nor the name of one.",
+                    "\"\(TerminalSafe.text(text))\" is neither a result code nor the name of one.",
                     hint: "As in: keyfob error -50     keyfob error errSecParam")
             }
             let number = String(code.status)

@@ -18,7 +18,7 @@ enum SecurityTool {
         default:
             // Returns 1 instead of 44, so that a script does not mistake a missing verb for a search without results.
             StandardError.write(
-                "security: unknown command \"\(Visible.text(verb))\"\n"
+                "security: unknown command \"\(TerminalSafe.text(verb))\"\n"
                     + "security: this version has the verb error alone; keyfob --help lists what keyfob does.\n")
             return .failure
         }

@@ -95,8 +95,8 @@ struct Terminal: Sendable {
     ///   `CancellationError` if a signal arrives while the process has something to clean up
     ///   (`Interruption.waitForAnswer(at:)`).
     func confirm(_ question: String, about lines: [String] = [], flag: String = "--yes") throws -> Bool {
-        let list = lines.map { "    \(Visible.text($0))\n" }.joined()
-        let answer = try readAnswer("\(list)\(Visible.text(question)) [y/N] ", question: question, flag: flag)
+        let list = lines.map { "    \(TerminalSafe.text($0))\n" }.joined()
+        let answer = try readAnswer("\(list)\(TerminalSafe.text(question)) [y/N] ", question: question, flag: flag)
         return ["y", "yes"].contains(answer.lowercased())
     }
 
@@ -105,7 +105,7 @@ struct Terminal: Sendable {
     /// - Throws: `KeychainError.refused` if the question cannot be asked; `cancelled` at end of file;
     ///   `CancellationError` as described for `confirm(_:about:flag:)`.
     func confirm(_ question: String, byTyping name: String, flag: String = "--yes") throws -> Bool {
-        let prompt = "\(Visible.text(question)) Type the keychain's name (\"\(Visible.text(name))\") to confirm: "
+        let prompt = "\(TerminalSafe.text(question)) Type the keychain's name (\"\(TerminalSafe.text(name))\") to confirm: "
         return try readAnswer(prompt, question: question, flag: flag) == name
     }
 
@@ -114,7 +114,7 @@ struct Terminal: Sendable {
     /// - Throws: `KeychainError.refused` if the question cannot be asked; `cancelled` at end of file;
     ///   `CancellationError` as described for `confirm(_:about:flag:)`.
     func choose(_ question: String, among letters: String) throws -> Character {
-        let prompt = "\(Visible.text(question)) "
+        let prompt = "\(TerminalSafe.text(question)) "
         while true {
             let answer = try readAnswer(prompt, question: question, flag: "another command").lowercased()
             if let letter = answer.first, answer.count == 1, letters.contains(letter) { return letter }
@@ -126,7 +126,7 @@ struct Terminal: Sendable {
             let reason = mayAsk ? "without a terminal" : "with --no-input"
             throw KeychainError(
                 .refused,
-                "cannot ask for confirmation \(reason); add \(flag) to answer: \(Visible.text(question))")
+                "cannot ask for confirmation \(reason); add \(flag) to answer: \(TerminalSafe.text(question))")
         }
         defer { close(descriptor) }
         try Self.write(prompt, to: descriptor)
@@ -143,7 +143,7 @@ struct Terminal: Sendable {
         asking prompt: String, hint: String, _ body: (Int32) throws -> Result
     ) throws -> Result {
         guard mayAsk, let descriptor = open() else {
-            let what = Visible.text(prompt).trimmingBlanks
+            let what = TerminalSafe.text(prompt).trimmingBlanks
             let reason = mayAsk ? "there is no terminal to ask on" : "asking is switched off"
             throw KeychainError(.pinRequired, "input is needed (\(what)) and \(reason).", hint: hint)
         }

@@ -237,7 +237,7 @@ struct URICommand: ParsableCommand {
             "check": .optional(proof), "changed": .boolean(isChanged), "dry_run": .boolean(global.dryRun),
         ])
         guard output.format.isMachineReadable else {
-            let text = warnings.map { "# " + Visible.text($0) + "\n" }.joined() + text(recipe, subject, proof)
+            let text = warnings.map { "# " + TerminalSafe.text($0) + "\n" }.joined() + text(recipe, subject, proof)
             guard isChanged else { return try StandardOutput.write(text) }
             return try Output.afterChange { try StandardOutput.write(text) }
         }

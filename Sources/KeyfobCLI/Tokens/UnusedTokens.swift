@@ -10,12 +10,12 @@ enum UnusedTokens {
     static func lines(serials: [String]? = nil) throws -> [String] {
         let keychains = Keychains()
         let removals = try keychains.namesOfUnfinishedRemovals().map { name in
-            "the removal of keychain \"\(Visible.text(name))\" was interrupted; finish it: keyfob keychain rm "
+            "the removal of keychain \"\(TerminalSafe.text(name))\" was interrupted; finish it: keyfob keychain rm "
                 + ShellWord.operand(name)
         }
         let tokens = try keychains.unnamedTokens().filter { serials?.contains($0.serial) ?? true }
         return removals + tokens.map { token in
-            "no keychain uses token \"\(Visible.text(token.label))\" (serial \(Visible.text(token.serial))); if its keys "
+            "no keychain uses token \"\(TerminalSafe.text(token.label))\" (serial \(TerminalSafe.text(token.serial))); if its keys "
                 + "are not needed, remove it: rm -r \(ShellWord.quoted(token.directory.path))"
         }
     }

@@ -53,7 +53,7 @@ struct TrustAddCommand: ParsableCommand {
         }
         guard others.isEmpty else {
             throw UsageError(
-                "\(Visible.text(name)) holds \(others.count + 1) certificates; trust is given to one at a time.",
+                "\(TerminalSafe.text(name)) holds \(others.count + 1) certificates; trust is given to one at a time.",
                 hint: "Write the one you mean to a file of its own.")
         }
         let now = Date()
@@ -65,7 +65,7 @@ struct TrustAddCommand: ParsableCommand {
         if let label, let opened {
             try NewName.requireFree(label, for: anchor, among: opened.find(.certificates), in: opened)
         }
-        let subject = Visible.text(CertificatePhrases.subject(anchor))
+        let subject = TerminalSafe.text(CertificatePhrases.subject(anchor))
         try Confirmation(global).requireOfPerson(
             "Trust \"\(subject)\" (sha256:\(anchor.sha256Fingerprint.hexadecimal.prefix(16))…)?",
             else: "nobody was trusted.")
@@ -99,13 +99,13 @@ struct TrustAddCommand: ParsableCommand {
             hint = "\n    For less, take it away first: " + HintedCommands.naming(keychain.name, in: command)
         }
         if let label, let name = trusted.item.label, name != label {
-            words += ". It was there already, as \"\(Visible.text(name))\", and keeps that name"
+            words += ". It was there already, as \"\(TerminalSafe.text(name))\", and keeps that name"
         }
         try output.emit(
             document(
                 anchor, on: now, keychain: keychain, name: trusted.item.label,
                 usages: trusted.usages.map(\.rawValue), isChanged: isChanged),
-            sentence: "\"\(Visible.text(keychain.name))\" now trusts \"\(subject)\" for \(words).\(hint)")
+            sentence: "\"\(TerminalSafe.text(keychain.name))\" now trusts \"\(subject)\" for \(words).\(hint)")
     }
 
     /// The usages after the command: the new ones and the existing ones.

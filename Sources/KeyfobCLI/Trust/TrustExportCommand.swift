@@ -32,7 +32,7 @@ struct TrustExportCommand: ParsableCommand, ContentWriter {
                 "file": .optional(file.path), "dry_run": .boolean(global.dryRun), "count": .count(anchors.count),
                 "pem": .string(text),
             ]),
-            sentence: "Wrote \(Visible.text(file.name)): \(Phrases.counted(anchors.count, "certificate")).",
+            sentence: "Wrote \(TerminalSafe.text(file.name)): \(Phrases.counted(anchors.count, "certificate")).",
             isDryRun: global.dryRun, waiting: global.timeout, output)
     }
 }

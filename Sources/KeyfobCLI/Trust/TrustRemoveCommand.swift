@@ -29,18 +29,18 @@ struct TrustRemoveCommand: ParsableCommand {
         guard isTrusted || ifExists else {
             throw KeychainError(
                 .itemNotFound,
-                "nobody trusts \"\(Visible.text(name))\" in keychain \"\(keychain.name)\".",
+                "nobody trusts \"\(TerminalSafe.text(name))\" in keychain \"\(keychain.name)\".",
                 hint: "Whom it trusts: keyfob trust ls", details: ["name": name, "keychain": keychain.name])
         }
         if isTrusted, !global.dryRun, let anchor { try keychain.distrust(anchor) }
-        let shown = Visible.text(name)
+        let shown = TerminalSafe.text(name)
         try output.emit(
             Document([
                 "name": .string(name), "changed": .boolean(isTrusted && !global.dryRun),
                 "dry_run": .boolean(global.dryRun),
             ]),
             sentence: !isTrusted
-                ? "Nothing to do: nobody trusts \"\(shown)\" in keychain \"\(Visible.text(keychain.name))\"."
+                ? "Nothing to do: nobody trusts \"\(shown)\" in keychain \"\(TerminalSafe.text(keychain.name))\"."
                 : global.dryRun
                     ? "Would no longer trust \"\(shown)\"." : "No longer trusted: \"\(shown)\". The certificate stays.")
     }

@@ -92,7 +92,7 @@ extension KeychainError.Code {
     /// The token does not support the operation.
     public static let mechanismUnsupported = Self(rawValue: "mechanism.unsupported")
     /// The token accepted a template and created an object that differs from it.
-    public static let tokenDisobeyed = Self(rawValue: "token.disobeyed")
+    public static let tokenContractViolation = Self(rawValue: "token.disobeyed")
     /// The key must not leave the token.
     public static let keyNotExtractable = Self(rawValue: "key.not_extractable")
     /// The key that seals the keychain is not on the token.

@@ -12,7 +12,7 @@ package enum ShellWord {
         }
         // zsh expands a leading equals sign to the path of a command.
         if isPlain, !word.isEmpty, !word.hasPrefix("=") { return word }
-        guard word.unicodeScalars.contains(where: Visible.isHidden) else { return singleQuoted(word) }
+        guard word.unicodeScalars.contains(where: TerminalSafe.isHidden) else { return singleQuoted(word) }
         // Command substitution strips trailing line breaks, so they stay outside.
         let breaks = word.unicodeScalars.reversed().prefix { $0 == "\n" }.count
         let format = word.unicodeScalars.dropLast(breaks).map { scalar -> String in
@@ -20,7 +20,7 @@ package enum ShellWord {
             case "\\": "\\\\"
             case "%": "%%"
             case "'": "'\\''"
-            case _ where Visible.isHidden(scalar): String(scalar).utf8.map(octal).joined()
+            case _ where TerminalSafe.isHidden(scalar): String(scalar).utf8.map(octal).joined()
             default: String(scalar)
             }
         }

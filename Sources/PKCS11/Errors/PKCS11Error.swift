@@ -30,13 +30,13 @@ public struct PKCS11Error: Error, Sendable, CustomStringConvertible {
     public var recovery: Recovery { returnValue.recovery }
 
     /// Whether the token has no room for another session.
-    var isWantOfSessions: Bool { returnValue == .sessionCount || returnValue == .tokenResourceExceeded }
+    var isSessionLimit: Bool { returnValue == .sessionCount || returnValue == .tokenResourceExceeded }
 
     /// Whether the module was not called at all, because another call of it did not return in time.
-    package var isWantOfTurn: Bool { returnValue == .cantLock && detail != nil }
+    package var isBusy: Bool { returnValue == .cantLock && detail != nil }
 
     /// The error of a function that was not called, because another call of the module did not return in time.
-    static func wantOfTurn(_ function: PKCS11Function) -> PKCS11Error {
+    static func busy(_ function: PKCS11Function) -> PKCS11Error {
         PKCS11Error(
             function: function, returnValue: .cantLock, detail: "another call of the module has not returned")
     }

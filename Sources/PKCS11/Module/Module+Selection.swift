@@ -77,7 +77,7 @@ extension Module {
                 }
             } catch {
                 // Asking the next slot would wait for the same call.
-                if error.isWantOfTurn { throw error }
+                if error.isBusy { throw error }
                 // A token that was removed or cannot be read is not the one. SoftHSM answers `generalError` for a token
                 // that another process is just logging in to.
                 let isAbsent: Set<ReturnValue> = [.tokenNotPresent, .tokenNotRecognized, .deviceRemoved, .slotIDInvalid]

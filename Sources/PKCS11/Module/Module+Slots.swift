@@ -36,7 +36,7 @@ extension Module {
             if let returnValue = alone(until: deadline, { PendingCalls.during(function, of: path, body) }) {
                 return returnValue
             }
-            throw .wantOfTurn(function)
+            throw .busy(function)
         }
     }
 

@@ -111,7 +111,7 @@ import Synchronization
         if !take(until: deadline ?? .after(Self.patience)) {
             // Long RSA keys take minutes, so this is not a hang.
             guard deadline == nil, turn.withLock({ $0 == .generating }), take(until: .after(.seconds(600))) else {
-                throw .wantOfTurn(function)
+                throw .busy(function)
             }
         }
         defer {

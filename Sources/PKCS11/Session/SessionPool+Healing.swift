@@ -5,10 +5,10 @@ import Synchronization
 /// Logging in, and recovering from errors of the token.
 extension SessionPool {
     /// Brings the pool's state to the module's generation and logs in to the token if necessary.
-    func prepare(_ state: Lock<State>, _ deadline: Deadline, _ climb: inout Climb) throws {
+    func prepare(_ state: Lock<State>, _ deadline: Deadline, _ recovery: inout RecoveryAttempt) throws {
         while true {
             let generation = module.generation
-            let mayLogIn = climb.mayLogIn()
+            let mayLogIn = recovery.mayLogIn()
             let (next, stale, boxes) = state.withLock { state in
                 let (stale, boxes) = state.adopt(generation)
                 return (state.takeStep(mayLogIn: mayLogIn), stale, boxes)
@@ -23,20 +23,20 @@ extension SessionPool {
                 throw Refusal(error: error)
             case .lost:
                 throw Refusal(
-                    error: climb.loginFailure
+                    error: recovery.loginFailure
                         ?? PKCS11Error(
                             function: .login, returnValue: .userNotLoggedIn, detail: "the login was lost once more"))
             case .logIn:
-                try logIn(state, deadline, &climb)
+                try logIn(state, deadline, &recovery)
                 return
             case .wait(let attempt):
-                try waitForLogin(attempt, state, deadline, &climb)
+                try waitForLogin(attempt, state, deadline, &recovery)
             }
         }
     }
 
     private func waitForLogin(
-        _ attempt: Int, _ state: Lock<State>, _ deadline: Deadline, _ climb: inout Climb
+        _ attempt: Int, _ state: Lock<State>, _ deadline: Deadline, _ recovery: inout RecoveryAttempt
     ) throws {
         let outcome = state.wait(until: deadline) { state -> (any Error)?? in
             if state.attempt == attempt, case .inProgress = state.login { return nil }
@@ -50,19 +50,19 @@ extension SessionPool {
         guard let error = outcome else { return }
         // The attempt of one thread counts for all that waited for it.
         if let failure = error as? PKCS11Error, failure.function == .login {
-            climb.loginFailure = failure
-            if !Self.withoutVerdict.contains(failure.returnValue) { climb.ladder.takeLogin() }
+            recovery.loginFailure = failure
+            if !Self.beforePINCheck.contains(failure.returnValue) { recovery.policy.takeLogin() }
         }
         throw error
     }
 
     /// Logs in. Only one thread at a time gets here; no lock is held during the login.
-    private func logIn(_ state: Lock<State>, _ deadline: Deadline, _ climb: inout Climb) throws {
+    private func logIn(_ state: Lock<State>, _ deadline: Deadline, _ recovery: inout RecoveryAttempt) throws {
         do {
             let place = try slot(state, until: deadline)
             let anchor = try anchor(in: place, state, deadline)
             let provesPIN = state.withLock { $0.provesPIN }
-            let isUser = try logIn(anchor, place.slot, provesPIN: provesPIN, deadline, &climb)
+            let isUser = try logIn(anchor, place.slot, provesPIN: provesPIN, deadline, &recovery)
             logins.add(1, ordering: .relaxed)
             let former = state.withLock { state -> PooledSession? in
                 // The pool was closed in the meantime: no session may stay open, and the login ends with this one.
@@ -105,7 +105,7 @@ extension SessionPool {
         do throws(PKCS11Error) {
             return try place.openSession(until: deadline)
         } catch {
-            guard error.isWantOfSessions else { throw error }
+            guard error.isSessionLimit else { throw error }
             // The pool's own sessions may be what fills the token.
             if let former = state.withLock({ $0.anchor }), former.generation == place.generation,
                 !former.session.isBroken
@@ -119,13 +119,13 @@ extension SessionPool {
 
     /// Logs in on `anchor`; returns whether the user is logged in afterwards.
     private func logIn(
-        _ anchor: PooledSession, _ slot: Slot, provesPIN: Bool, _ deadline: Deadline, _ climb: inout Climb
+        _ anchor: PooledSession, _ slot: Slot, provesPIN: Bool, _ deadline: Deadline, _ recovery: inout RecoveryAttempt
     ) throws -> Bool {
         let isLoggedIn = try anchor.session.info().isUserLoggedIn
         if isLoggedIn, !provesPIN { return true }
         let flags = try slot.tokenInfo(until: deadline).flags
         // The previous attempt may have sent a wrong PIN, whatever the token answered.
-        if let failure = climb.loginFailure, !flags.isDisjoint(with: Self.countedTries) {
+        if let failure = recovery.loginFailure, !flags.isDisjoint(with: Self.countedTries) {
             throw Refusal(error: failure)
         }
         guard try wantsLogin(flags) else { return false }
@@ -136,7 +136,7 @@ extension SessionPool {
             // Log out only when the PIN is about to be sent. Otherwise other pools would lose a login that they may
             // not be able to repeat.
             if isLoggedIn { try anchor.session.logout() }
-            return try self.send(secret, anchor, &climb)
+            return try self.send(secret, anchor, &recovery)
         }
         guard let secret else {
             _ = try send()
@@ -179,25 +179,25 @@ extension SessionPool {
 
     /// Whether the token has checked the PIN.
     private func send(
-        _ secret: SecretBytes?, _ anchor: PooledSession, _ climb: inout Climb
+        _ secret: SecretBytes?, _ anchor: PooledSession, _ recovery: inout RecoveryAttempt
     ) throws(PKCS11Error) -> Bool {
-        climb.ladder.takeLogin()
+        recovery.policy.takeLogin()
         let watched = watchdog?.begin(PKCS11Function.login.rawValue)
         defer { if let watched { watchdog?.end(watched) } }
         do throws(PKCS11Error) {
             try anchor.session.login(pin: secret)
         } catch {
             guard error.returnValue != .userAlreadyLoggedIn else {
-                climb.loginFailure = nil
+                recovery.loginFailure = nil
                 return false
             }
-            if climb.loginFailure == nil, Self.withoutVerdict.contains(error.returnValue) {
-                climb.ladder.giveBackLogin()
+            if recovery.loginFailure == nil, Self.beforePINCheck.contains(error.returnValue) {
+                recovery.policy.giveBackLogin()
             }
-            climb.loginFailure = error
+            recovery.loginFailure = error
             throw error
         }
-        climb.loginFailure = nil
+        recovery.loginFailure = nil
         return true
     }
 
@@ -206,7 +206,7 @@ extension SessionPool {
 
     /// Errors that end a login before the token has checked the PIN. `generalError`, `functionFailed` and `deviceError`
     /// are not among them: they may come after the check, so the try may have been counted.
-    private static let withoutVerdict: Set<ReturnValue> = [
+    private static let beforePINCheck: Set<ReturnValue> = [
         .tokenNotPresent, .slotIDInvalid, .sessionClosed, .sessionHandleInvalid, .cryptokiNotInitialized,
     ]
 
@@ -236,13 +236,13 @@ extension SessionPool {
 
     /// Performs the recovery step for an operation that failed with `error`, or throws the error.
     func heal(
-        _ error: PKCS11Error, isIdempotent: Bool, generation: Int, _ state: Lock<State>, _ climb: inout Climb
+        _ error: PKCS11Error, isIdempotent: Bool, generation: Int, _ state: Lock<State>, _ recovery: inout RecoveryAttempt
     ) throws {
-        let situation = Ladder.Situation(isIdempotent: isIdempotent, isLate: climb.isLate())
-        var step = climb.ladder.step(after: error.returnValue, situation)
+        let situation = RecoveryPolicy.Situation(isIdempotent: isIdempotent, isLate: recovery.isLate())
+        var step = recovery.policy.step(after: error.returnValue, situation)
         if step == .probe {
-            let deadline = climb.deadline ?? .after(configuration.deadline)
-            step = climb.ladder.step(afterProbe: isHealthy(state, until: deadline))
+            let deadline = recovery.deadline ?? .after(configuration.deadline)
+            step = recovery.policy.step(afterProbe: isHealthy(state, until: deadline))
         }
         switch step {
         case .fail, .probe:
@@ -272,7 +272,7 @@ extension SessionPool {
             return true
         } catch {
             // A module cannot be initialised again while one of its calls does not return.
-            if error.isWantOfTurn { return true }
+            if error.isBusy { return true }
             // A single unreadable token, which may not be ours, does not justify ending the sessions of all tokens.
             return error.function == .getTokenInfo && module.hasReadableToken(until: deadline)
         }

@@ -4,26 +4,26 @@ import KeyfobPrimitives
 /// Leasing and returning sessions.
 extension SessionPool {
     /// Acquires a session with a login, by opening one or by waiting, and recovers from errors on the way.
-    func acquire(_ state: Lock<State>, _ climb: inout Climb) throws -> PooledSession {
-        let deadline = climb.deadline ?? .after(configuration.deadline)
+    func acquire(_ state: Lock<State>, _ recovery: inout RecoveryAttempt) throws -> PooledSession {
+        let deadline = recovery.deadline ?? .after(configuration.deadline)
         while true {
             let generation = module.generation
             do {
-                if let pooled = try acquireOnce(state, deadline, &climb) { return pooled }
+                if let pooled = try acquireOnce(state, deadline, &recovery) { return pooled }
             } catch let refusal as Refusal {
                 throw refusal.error
             } catch let error as PKCS11Error {
                 // The caller's operation has not run yet, so repeating is safe.
-                try heal(error, isIdempotent: true, generation: generation, state, &climb)
+                try heal(error, isIdempotent: true, generation: generation, state, &recovery)
             }
         }
     }
 
     /// Tries once to acquire a session; returns `nil` if the state has changed and the request must be repeated.
     private func acquireOnce(
-        _ state: Lock<State>, _ deadline: Deadline, _ climb: inout Climb
+        _ state: Lock<State>, _ deadline: Deadline, _ recovery: inout RecoveryAttempt
     ) throws -> PooledSession? {
-        try prepare(state, deadline, &climb)
+        try prepare(state, deadline, &recovery)
         let step = state.withLock { state -> (request: StateMachine<PooledSession>.Request, box: Mailbox?)? in
             if module.holdsOperations { return nil }
             let request = state.machine.request()
@@ -97,7 +97,7 @@ extension SessionPool {
             }
             return pooled
         } catch {
-            let isFull = error.isWantOfSessions
+            let isFull = error.isSessionLimit
             if giveUpOpening(state, isFull: isFull) && isFull { return nil }
             throw error
         }

@@ -132,9 +132,9 @@ extension SessionPool {
     }
 
     /// The progress of one call's recovery.
-    struct Climb {
+    struct RecoveryAttempt {
         let deadline: Deadline?
-        var ladder = Ladder()
+        var policy = RecoveryPolicy()
         /// The error of this call's login, if it failed.
         var loginFailure: PKCS11Error?
         private var end: Deadline?
@@ -148,7 +148,7 @@ extension SessionPool {
         /// in and out all the time, and the call must end.
         mutating func mayLogIn() -> Bool {
             preparations += 1
-            return ladder.mayLogIn && preparations <= 16
+            return policy.mayLogIn && preparations <= 16
         }
 
         /// Whether two seconds have passed since the first failure, or the caller's deadline has passed.

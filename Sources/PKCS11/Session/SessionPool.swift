@@ -113,7 +113,7 @@ import Synchronization
         idempotent: Bool = true, deadline: Deadline? = nil, _ body: (borrowing Session) throws -> Result
     ) throws -> Result {
         try module.requireOwnProcess()
-        var climb = Climb(deadline: deadline)
+        var recovery = RecoveryAttempt(deadline: deadline)
         while true {
             let pooled: PooledSession
             let (generation, ready) = state.withLock { state in
@@ -123,7 +123,7 @@ import Synchronization
             if let ready {
                 pooled = ready
             } else {
-                pooled = try acquire(state, &climb)
+                pooled = try acquire(state, &recovery)
             }
             let failure: any Error
             let watched = watchdog?.begin("session")
@@ -139,7 +139,7 @@ import Synchronization
             noteFailure(failure, pooled, state)
             release(pooled, state)
             guard let error = failure as? PKCS11Error else { throw failure }
-            try heal(error, isIdempotent: idempotent, generation: generation, state, &climb)
+            try heal(error, isIdempotent: idempotent, generation: generation, state, &recovery)
         }
     }
 
@@ -244,13 +244,13 @@ import Synchronization
     public func tokenInfo() throws -> TokenInfo {
         try module.requireOwnProcess()
         let deadline = Deadline.after(configuration.deadline)
-        var ladder = Ladder()
+        var policy = RecoveryPolicy()
         while true {
             let generation = module.generation
             do throws(PKCS11Error) {
                 return try slot(state, until: deadline).slot.tokenInfo(until: deadline)
             } catch {
-                switch ladder.step(after: error.returnValue, .init()) {
+                switch policy.step(after: error.returnValue, .init()) {
                 case .fail, .probe:
                     throw error
                 case .pause(let duration):

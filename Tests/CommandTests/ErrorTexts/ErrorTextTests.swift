@@ -54,7 +54,7 @@ import Testing
         var lines: [Substring] { result.error.split(separator: "\n", omittingEmptySubsequences: false) }
     }
 
-    private func attempt(_ row: ErrorRow, in household: Household, _ environment: [String: String]) throws -> Outcome {
+    private func attempt(_ row: ErrorRow, in household: TestHome, _ environment: [String: String]) throws -> Outcome {
         let script = "cd \"$1\"; \(Self.prelude)\n{ \(row.reset); } >/dev/null 2>&1\n\(row.attempt)"
         return Outcome(
             result: try Tool(
@@ -64,7 +64,7 @@ import Testing
     }
 
     /// Ends what a row has left running.
-    private func end(_ household: Household) {
+    private func end(_ household: TestHome) {
         guard let job = try? household.directory.read("job"),
             let number = Int32(String(decoding: job, as: UTF8.self).trimmingCharacters(in: .newlines))
         else { return }
@@ -73,12 +73,12 @@ import Testing
 
     @Test(arguments: ErrorRow.tokens + ErrorRow.secrets + ErrorRow.certificates)
     func `what failed, why, and what to do`(_ row: ErrorRow) throws {
-        let household: Household
+        let household: TestHome
         var environment: [String: String] = [:]
         switch row.home {
-        case .empty: household = try Household()
-        case .unattended: household = try Household.unattended()
-        case .card: (household, environment) = try Household.withCard()
+        case .empty: household = try TestHome()
+        case .unattended: household = try TestHome.unattended()
+        case .card: (household, environment) = try TestHome.withCard()
         }
         environment.merge(household.environment) { $1 }
         environment.merge(["KEYFOB": Tool.keyfob([]).path, "KEYFOB_NO_INPUT": "1"]) { $1 }
@@ -161,7 +161,7 @@ import Testing
     func `who is interrupted ends with the signal's status, and leaves nothing half`(
         signal: String, status: Int32
     ) throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         // The issuer interrupts the command that waits for it: the moment is the same however slow the machine is.
         let slow = try household.directory.write(Array("kill -\(signal) $PPID\nexec sleep 200\n".utf8), to: "slow")
         let result = try household.keyfob([

@@ -5,7 +5,7 @@ import Testing
 /// Backups that are put back, or lie, where they do harm.
 @Suite struct BackupTests {
     @Test func `a copy of the vault's file is all of it`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try household.set("a", "value")
         let vault = try household.vault()
         let backup = try Data(contentsOf: URL(fileURLWithPath: vault))
@@ -17,7 +17,7 @@ import Testing
 
     @Test(.enabled(if: Machine.canTrace), arguments: ["ftruncate", "fdatasync"])
     func `a kill in the middle of a commit leaves the vault as it was or as it is to be`(call: String) throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try household.set("a", "value")
         for when in 1...6 {
             let name = "\(call)\(when)"
@@ -35,7 +35,7 @@ import Testing
 
     @Test(.enabled(if: Machine.canTrace))
     func `a process that is stopped in the middle of a commit makes others give up in time`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try household.set("a", "value")
         let script = """
             cd "$1"
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test func `the backup of a token beside it is told to every keychain, and ends no command by a signal`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try household.set("a", "value")
         let tokens = household.data + "/tokens"
         let own = try #require(try FileManager.default.contentsOfDirectory(atPath: tokens).first)

@@ -4,15 +4,15 @@ import Testing
 
 /// A household whose keychain is on a token that other tools write to as well.
 struct CardKeychain {
-    let household: Household
+    let household: TestHome
     let environment: [String: String]
     let module: String
 
     /// Makes the token and the keychain.
     ///
     /// - Parameter module: The module by which the command reaches the token; the other tools use SoftHSM itself.
-    init(module: String? = nil, environment more: [String: String] = [:], in household: Household? = nil) throws {
-        let household = try household ?? Household()
+    init(module: String? = nil, environment more: [String: String] = [:], in household: TestHome? = nil) throws {
+        let household = try household ?? TestHome()
         self.household = household
         self.module = module ?? TestToken.modulePath
         environment = try household.makeCard().merging(more) { $1 }

@@ -22,7 +22,7 @@ import Testing
 
     @Test(arguments: [["--new-key"], ["--same-key"]])
     func `the URI of a renewed certificate finds it`(option: [String]) throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         let commands = [
             ["identity", "create", "web", "--cn", "web", "--self-signed"],
             ["identity", "renew", "web", "--force", "--self-signed"] + option,

@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test func `a token that is gone is told by name, and comes back`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try household.set("a", "value")
         let (tokens, away) = (household.data + "/tokens", household.data + "/away")
         let copies = household.data + "/token-copies"
@@ -44,7 +44,7 @@ import Testing
     func `a home directory may be moved or copied, and a copy leaves the original alone`(
         isCopied: Bool, options: [String]
     ) throws {
-        let household = try Household()
+        let household = try TestHome()
         #expect(try household.keyfob(["init"] + options, environment: ["P": "open sesame"]).status == 0)
         try household.set("a", "value")
         // The unlocked state is the keychain's, wherever that is; the PIN's file is needed without it.
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test func `a vault of another keychain in place of the own one is told, not taken for an empty one`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try household.set("a", "value")
         try #require(try household.keyfob(["keychain", "create", "other", "--unattended"]).status == 0)
         let own = try vault("login", household)
@@ -94,7 +94,7 @@ import Testing
         #expect(try household.keyfob(["get", "a"]).output == "value\n")
     }
 
-    private func vault(_ name: String, _ household: Household) throws -> String {
+    private func vault(_ name: String, _ household: TestHome) throws -> String {
         let shown = try household.document(["keychain", "show", name])
         return try #require(shown["vault"] as? String, "\(shown)")
     }
@@ -103,7 +103,7 @@ import Testing
     func `a keychain whose token is out of sight stays until somebody wants it removed without`(
         missing: [String]
     ) throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try household.set("a", "value")
         for name in missing {
             try FileManager.default.moveItem(
@@ -133,7 +133,7 @@ import Testing
         "drop table row_tree; create view row_tree as select 1 as number",
     ])
     func `a vault without one of its tables is damaged, and no matter of permissions`(damage: String) throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try household.set("a", "value")
         try sqlite(household.vault(), damage)
         let failure = try household.failure(["set", "b", "--stdin"], input: Data("x".utf8))
@@ -145,7 +145,7 @@ import Testing
     }
 
     @Test func `a check names each table and column that a vault lacks`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try household.set("a", "value")
         try sqlite(household.vault(), "drop table token_object; drop table term; alter table item drop column created")
         let check = try household.keyfob(["keychain", "check", "--json"])
@@ -161,7 +161,7 @@ import Testing
     }
 
     @Test func `a damaged row costs itself and nothing else`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         for name in ["a", "b", "c"] { try household.set(name, name) }
         try sqlite(household.vault(), "update item set attributes_ciphertext = x'00' where id = 2")
         let list = try household.keyfob(["ls", "--format", "tsv"])
@@ -176,7 +176,7 @@ import Testing
     /// Ways to damage key `b`, and what is left of it in the list of keys.
     @Test(arguments: ["row", "point", "private", "certificate"])
     func `a damaged key hides no other`(damage: String) throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         func objects() throws -> Set<String> {
             let tokens = household.data + "/tokens"
             let files = try FileManager.default.subpathsOfDirectory(atPath: tokens).filter { $0.hasSuffix(".object") }
@@ -216,7 +216,7 @@ import Testing
     }
 
     @Test func `a secret that does not open is found where secrets are opened, and stored anew by its name`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         for name in ["a", "b"] { try household.set(name, name) }
         #expect(
             try household.keyfob(["keychain", "check", "--secrets"]).output
@@ -236,7 +236,7 @@ import Testing
 
     @Test
     func `the check tells what was changed behind the keychain's back, and takes it where that is wanted`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         for name in ["a", "b", "c"] { try household.set(name, name) }
         #expect(try household.keyfob(["keychain", "check"]).output == "Keychain \"login\" is sound. Its secrets were not opened (--secrets).\n")
         #expect(try household.document(["keychain", "check", "login"])["ok"] as? Bool == true)
@@ -265,7 +265,7 @@ import Testing
     }
 
     /// What `keychain check` finds, by code and item.
-    private func findings(_ household: Household, _ options: [String] = []) throws -> (
+    private func findings(_ household: TestHome, _ options: [String] = []) throws -> (
         codes: [String], removed: Int, isChanged: Bool, status: Int32
     ) {
         let result = try household.keyfob(["keychain", "check", "--json"] + options)
@@ -288,7 +288,7 @@ import Testing
     func `a damaged item keeps its reason when the vault is accepted, and goes when that is asked for`(
         damage: String
     ) throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         for name in ["a", "b", "c"] { try household.set(name, name) }
         try sqlite(household.vault(), "update item set \(damage) where id = 2")
         #expect(try findings(household) == (["item.damaged"], 0, false, 9))
@@ -313,7 +313,7 @@ import Testing
     }
 
     @Test func `a damaged row of an interrupted change stops changes until it is removed`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try #require(household.keyfob(["identity", "create", "web", "--cn", "web", "--self-signed"]).status == 0)
         try sqlite(
             household.vault(),
@@ -342,7 +342,7 @@ import Testing
     }
 
     @Test func `an old item is no damaged one, and an error names the way out for its own keychain`() throws {
-        let household = try Household()
+        let household = try TestHome()
         try #require(household.keyfob(["init", "-k", "site", "--unattended"]).status == 0)
         for name in ["a", "b", "c"] { try household.set(name, name, ["-k", "site"]) }
         try sqlite(household.vault(), "create table kept as select * from item where id = 1")
@@ -367,7 +367,7 @@ import Testing
     }
 
     @Test func `the check asks one question, below what it is about`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         for name in ["a", "b"] { try household.set(name, name) }
         try sqlite(household.vault(), "delete from item where id = 2")
         let (result, screen) = try household.keyfob(
@@ -380,7 +380,7 @@ import Testing
     }
 
     @Test func `a secret whose ciphertext was changed is an error, never a wrong secret`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try household.set("a", "value")
         try household.set("b", "other")
         try sqlite(
@@ -397,7 +397,7 @@ import Testing
     }
 
     @Test func `a vault of a newer version is left alone`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try sqlite(household.vault(), "pragma user_version = 99")
         for arguments in [["get", "a"], ["ls"], ["init"], ["rm", "a", "--yes"]] {
             let failure = try household.failure(arguments)
@@ -408,7 +408,7 @@ import Testing
 
     @Test(arguments: [0, 1, 100, 5000])
     func `a vault that was cut off is damaged`(length: Int) throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try household.set("a", "value")
         let path = try household.vault()
         let whole = try Data(contentsOf: URL(fileURLWithPath: path))
@@ -422,7 +422,7 @@ import Testing
     }
 
     @Test func `a vault of noise is damaged, and one that is missing is named`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         let path = try household.vault()
         try Data((0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 7919 >> 5) }).write(to: URL(fileURLWithPath: path))
         // A journal beside the file would spoil the one that is restored.
@@ -435,7 +435,7 @@ import Testing
     }
 
     @Test func `a configuration that cannot be read is told, and others can still be used`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         #expect(try household.keyfob(["keychain", "create", "site", "--unattended"]).status == 0)
         let file = URL(fileURLWithPath: household.keychain("site") + "/keychain.json")
         try Data("{".utf8).write(to: file)
@@ -446,7 +446,7 @@ import Testing
     }
 
     @Test func `a PIN file that others can read is refused unless that is accepted`() throws {
-        let household = try Household()
+        let household = try TestHome()
         let pass = try household.directory.write(Array("open sesame".utf8), to: "pass")
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: pass)
         let failure = try household.failure(["init", "--pin-source", "file:" + pass])
@@ -456,7 +456,7 @@ import Testing
     }
 
     @Test func `a token that does not exist, a PIN in a URI and a module that is none are refused`() throws {
-        let household = try Household()
+        let household = try TestHome()
         #expect(try household.failure(["init", "--token", "no-such-token"]).code == "token.absent")
         #expect(try household.failure(["init", "--token", "pkcs11:token=x?pin-value=1234"]).status == 2)
         #expect(try household.failure(["init", "--token", "pkcs11:token"]).status == 2)

@@ -5,8 +5,8 @@ import Testing
 /// The file of a SoftHSM token in which something has changed: SoftHSM then calls the right PIN wrong.
 @Suite struct DamagedTokenFileTests {
     /// A household with a password `a`, locked.
-    private static func household() throws -> (Household, file: String) {
-        let household = try Household.unattended()
+    private static func household() throws -> (TestHome, file: String) {
+        let household = try TestHome.unattended()
         try household.set("a", "value")
         try #require(try household.keyfob(["lock"]).status == 0)
         let tokens = household.data + "/tokens"
@@ -23,9 +23,9 @@ import Testing
         try handle.close()
     }
 
-    private static func copies(_ household: Household) -> String { household.data + "/token-copies" }
+    private static func copies(_ household: TestHome) -> String { household.data + "/token-copies" }
 
-    private static func memory(_ household: Household) -> String {
+    private static func memory(_ household: TestHome) -> String {
         household.directory.file("home/.local/state/keyfob/wrong-pins.json")
     }
 

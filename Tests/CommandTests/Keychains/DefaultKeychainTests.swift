@@ -9,7 +9,7 @@ import Testing
         ["keychain", "create", "trial", "--pin-source", "cmd:echo sesame"],
     ])
     func `a keychain that was made for something else is not the one that init finds later`(command: [String]) throws {
-        let household = try Household()
+        let household = try TestHome()
         let planned = try household.document(command + ["--dry-run"])
         #expect(planned["default"] as? Bool == false)
         let made = try household.keyfob(command)
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test func `init makes the keychain that it is told to name the default one where there is none`() throws {
-        let household = try Household()
+        let household = try TestHome()
         let made = try household.document(["init", "--keychain", "work", "--pin-source", "cmd:echo sesame"])
         #expect(made["default"] as? Bool == true)
         #expect(try household.keyfob(["keychain", "default"]).output == "work\n")
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test func `an unattended keychain becomes the default one by its usual name, or when the user says so`() throws {
-        let household = try Household()
+        let household = try TestHome()
         #expect(try household.document(["init", "--unattended"])["default"] as? Bool == true)
         #expect(try household.document(["init", "-k", "ci", "--unattended"])["default"] as? Bool == false)
         #expect(try household.keyfob(["keychain", "default", "ci"]).status == 0)

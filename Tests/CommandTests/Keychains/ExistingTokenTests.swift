@@ -7,13 +7,13 @@ import Testing
     private static let module = "/usr/lib/softhsm/libsofthsm2.so"
 
     /// A token called `card`, and what commands need for it.
-    private func token(in household: Household) throws -> [String: String] {
+    private func token(in household: TestHome) throws -> [String: String] {
         try household.makeCard().merging(["WRONG_PIN": "9999"]) { $1 }
     }
 
     @Test func `a token of somebody else's is read with its own configuration, though there are tokens of ours`() throws {
         // There a command that reads a secret begins with ours, before it knows which keychain is meant.
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         let environment = try token(in: household)
         let made = try household.keyfob(
             [
@@ -39,7 +39,7 @@ import Testing
 
     @Test(arguments: ["card", "pkcs11:token=card"])
     func `a keychain goes on a token that is there, which keeps its PIN`(name: String) throws {
-        let household = try Household()
+        let household = try TestHome()
         let environment = try token(in: household)
         let arguments = ["init", "--keychain", "card", "--token", name, "--module", Self.module]
         let wrong = try household.failure(arguments + ["--pin-source", "env:WRONG_PIN"], environment: environment)
@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test func `the key that seals another keychain on the token is not listed, and not removed`() throws {
-        let household = try Household()
+        let household = try TestHome()
         let environment = try token(in: household)
         for name in ["one", "two"] {
             let made = try household.keyfob(
@@ -108,7 +108,7 @@ import Testing
     }
 
     @Test func `every key that seals a keychain is shown with that, whichever keychain the token is shown for`() throws {
-        let household = try Household()
+        let household = try TestHome()
         let environment = try token(in: household).merging(["KEYFOB_MODULE": Self.module]) { $1 }
         func document(_ words: [String]) throws -> [String: Any] {
             let result = try household.keyfob(words + ["--json"], environment: environment)
@@ -150,7 +150,7 @@ import Testing
 
     @Test(.enabled(if: Machine.canTrace))
     func `a list of keys looks once into the vault of each other keychain on the token`() throws {
-        let household = try Household()
+        let household = try TestHome()
         let environment = try token(in: household)
         let source = ["--pin-source", "env:CARD_PIN"]
         for name in ["one", "two", "three", "four"] {
@@ -174,14 +174,14 @@ import Testing
     }
 
     @Test func `a keychain that is on another token than the one asked for is not that one`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         let failure = try household.failure(["init", "--token", "card"])
         #expect(failure.code == "keychain.exists")
         #expect(failure.hint.contains("--keychain"))
     }
 
     @Test func `a token that wants no login is not given a PIN, and nobody says that it is locked`() throws {
-        let household = try Household()
+        let household = try TestHome()
         let module = household.directory.file("faulty.so")
         try FaultyModule.build(module)
         let environment = try household.makeCard().merging(
@@ -209,7 +209,7 @@ import Testing
     }
 
     @Test func `the last try is taken for a new keychain where that is asked for`() throws {
-        let (household, environment) = try Household.withCard()
+        let (household, environment) = try TestHome.withCard()
         let final = environment.merging(["FAULTY_REFUSE": "pin-final"]) { $1 }
         let made = try household.keyfob(
             [

@@ -7,8 +7,8 @@ import Testing
     private static let module = "/usr/lib/softhsm/libsofthsm2.so"
 
     /// A household whose keychain `card` is on a token of somebody else's.
-    private func household() throws -> (Household, [String: String]) {
-        let household = try Household()
+    private func household() throws -> (TestHome, [String: String]) {
+        let household = try TestHome()
         let environment = try household.makeCard()
         let made = try household.keyfob(
             ["init", "--keychain", "card", "--token", "card", "--module", Self.module, "--pin-source", "env:CARD_PIN"],
@@ -86,7 +86,7 @@ import Testing
     }
 
     /// Makes a certificate for seven days in `NAME.der`.
-    private func makeCertificate(_ name: String, in household: Household) throws -> Data {
+    private func makeCertificate(_ name: String, in household: TestHome) throws -> Data {
         let file = household.directory.file(name + ".der")
         let made = try Tool(
             "/bin/sh",
@@ -111,7 +111,7 @@ import Testing
     }
 
     /// Puts something else into the place of a certificate in SoftHSM's files; tools refuse to write it.
-    private func overwrite(_ certificate: Data, in household: Household) throws {
+    private func overwrite(_ certificate: Data, in household: TestHome) throws {
         let tokens = household.directory.file("card-tokens")
         let names = try FileManager.default.subpathsOfDirectory(atPath: tokens).filter { $0.hasSuffix(".object") }
         var count = 0

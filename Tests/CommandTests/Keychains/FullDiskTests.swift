@@ -136,7 +136,7 @@ struct FullDiskTests {
 
     @Test(.enabled(if: canMountImages, "mounting an image of a file system takes root, mkfs.ext4 and a loop device"))
     func `a full disk of small blocks ends no command by a signal`() throws {
-        let household = try Household()
+        let household = try TestHome()
         let namespace = try #require(MountNamespace.options)
         let script = Self.smallBlocks + """
 
@@ -168,7 +168,7 @@ struct FullDiskTests {
     }
 
     @Test(arguments: rows) func `each command says so, loses nothing, and works when there is room`(_ row: Row) throws {
-        let household = try Household()
+        let household = try TestHome()
         let namespace = try #require(MountNamespace.options)
         let result = try Tool(
             "unshare",

@@ -5,7 +5,7 @@ import Testing
 /// Private keys on their way to tokens that do not take them in clear.
 @Suite("Import of private keys, way by way")
 struct ImportLadderTests {
-    private func makeIdentity(_ type: String, in household: Household) throws -> (key: String, certificate: String) {
+    private func makeIdentity(_ type: String, in household: TestHome) throws -> (key: String, certificate: String) {
         let (key, certificate) = (household.directory.file("a.key"), household.directory.file("a.pem"))
         let options = type == "rsa" ? ["rsa:2048"] : ["ec", "-pkeyopt", "ec_paramgen_curve:\(type)"]
         let made = try Tool(
@@ -22,7 +22,7 @@ struct ImportLadderTests {
         "a token that refuses plain private keys gets them wrapped, as sensitive as any other",
         arguments: ["rsa", "P-256", "P-521"], ["create-private", "create-private create-secret"])
     func wrapped(type: String, words: String) throws {
-        let (household, environment) = try Household.withCard(refusing: words)
+        let (household, environment) = try TestHome.withCard(refusing: words)
         let files = try makeIdentity(type, in: household)
         // The refusal is real: another tool meets it.
         let refused = try Tool(
@@ -59,7 +59,7 @@ struct ImportLadderTests {
 
     @Test("a token that takes them neither way says so with its first answer, and keeps nothing")
     func refused() throws {
-        let (household, environment) = try Household.withCard(refusing: "create-private unwrap")
+        let (household, environment) = try TestHome.withCard(refusing: "create-private unwrap")
         let files = try makeIdentity("P-256", in: household)
         let failure = try household.failure(
             ["identity", "import", files.key, files.certificate, "--name", "a", "--pin-source", "env:CARD_PIN"],

@@ -5,7 +5,7 @@ import Testing
 /// Removals of keychains that were killed, or that do not find the token.
 @Suite struct InterruptedRemovalTests {
     @Test func `a removal that was interrupted when its token was gone is finished`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         let tokens = household.data + "/tokens"
         let name = try #require(try FileManager.default.contentsOfDirectory(atPath: tokens).first)
         try FileManager.default.moveItem(
@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test func `a token that may be the one that cannot be read is not said to be absent`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try household.set("a", "value")
         let tokens = household.data + "/tokens"
         let name = try #require(try FileManager.default.contentsOfDirectory(atPath: tokens).first)
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test func `a keychain whose token is there loses it also where it might have stayed`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         let removed = try household.keyfob(["keychain", "rm", "login", "--yes", "--without-token"])
         #expect(removed.status == 0 && removed.output == "Removed keychain \"login\".\n", "\(removed)")
         #expect(try FileManager.default.contentsOfDirectory(atPath: household.data + "/tokens").isEmpty)

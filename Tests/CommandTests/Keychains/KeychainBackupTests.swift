@@ -5,8 +5,8 @@ import Testing
 /// `keychain backup` and `keychain restore`.
 @Suite struct KeychainBackupTests {
     /// A household with a password `a` and an identity `web`, and the file of its backup to be.
-    private func household() throws -> (Household, file: String) {
-        let household = try Household.unattended()
+    private func household() throws -> (TestHome, file: String) {
+        let household = try TestHome.unattended()
         try household.set("a", "value")
         let made = try household.keyfob(["identity", "create", "web", "--cn", "web", "--self-signed"])
         try #require(made.status == 0, "\(made.error)")
@@ -14,7 +14,7 @@ import Testing
     }
 
     /// Writes a backup and expects that to work.
-    private func backUp(_ household: Household, _ file: String) throws {
+    private func backUp(_ household: TestHome, _ file: String) throws {
         let made = try household.keyfob(["keychain", "backup", file])
         try #require(made.status == 0, "\(made.error)")
     }
@@ -35,7 +35,7 @@ import Testing
         #expect(Set(["keychain.json", "vault.sqlite", "pin", "SHA256SUMS"]).isSubset(of: names), "\(names)")
         #expect(try household.directories() == ["login"])
 
-        let other = try Household()
+        let other = try TestHome()
         let restored = try other.document(["keychain", "restore", file])
         #expect(restored["keychain"] as? String == "login" && restored["changed"] as? Bool == true, "\(restored)")
         #expect(restored["contains_pin"] as? Bool == true && restored["contains_token"] as? Bool == true)
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test func `a keychain with a passphrase opens with it after it was restored`() throws {
-        let household = try Household.withPassphrase("open sesame")
+        let household = try TestHome.withPassphrase("open sesame")
         let source = ["--pin-source", "env:PASS"], environment = ["PASS": "open sesame"]
         let set = try household.keyfob(
             ["set", "a", "--stdin"] + source, input: Data("value".utf8), environment: environment)
@@ -66,7 +66,7 @@ import Testing
         let made = try household.keyfob(["keychain", "backup", file])
         #expect(made.status == 0 && !made.output.contains("PIN"), "\(made)")
         #expect(try !names(in: file).contains("pin"))
-        let other = try Household()
+        let other = try TestHome()
         #expect(try other.keyfob(["keychain", "restore", file]).output == "Restored keychain \"login\".\n")
         #expect(try other.keyfob(["get", "a"] + source, environment: environment).output == "value\n")
         #expect(try other.failure(["get", "a"] + source, environment: ["PASS": "wrong"]).code != "")
@@ -76,7 +76,7 @@ import Testing
         let (household, file) = try household()
         try backUp(household, file)
         let whole = try Data(contentsOf: URL(fileURLWithPath: file))
-        let other = try Household()
+        let other = try TestHome()
         func expectRefusal(_ bytes: Data, _ what: String) throws {
             try bytes.write(to: URL(fileURLWithPath: file))
             for options in [[], ["--dry-run"]] {
@@ -171,7 +171,7 @@ import Testing
         ).run()
         #expect(!result.error.contains("keyfob:"), "\(result)")
         for round in 1...3 {
-            let other = try Household()
+            let other = try TestHome()
             let restored = try other.keyfob(["keychain", "restore", household.directory.file("\(round).tar")])
             #expect(restored.status == 0, "\(restored.error)")
             let checked = try other.keyfob(["keychain", "check", "--secrets"])
@@ -186,7 +186,7 @@ import Testing
     }
 
     @Test func `the keys on a token that keyfob did not make stay there`() throws {
-        let (household, environment) = try Household.withCard()
+        let (household, environment) = try TestHome.withCard()
         let source = ["--pin-source", "env:CARD_PIN"]
         let set = try household.keyfob(
             ["set", "a", "--stdin"] + source, input: Data("value".utf8), environment: environment)

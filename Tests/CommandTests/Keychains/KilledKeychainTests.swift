@@ -7,7 +7,7 @@ import Testing
     private static let calls = ["mkdir", "rename", "fsync", "unlink", "rmdir"]
 
     /// Runs the command, which is killed at the `when`th call of a system call, if it makes that many.
-    private func killed(_ household: Household, at call: String, _ when: Int, _ arguments: [String]) throws -> Tool.Result {
+    private func killed(_ household: TestHome, at call: String, _ when: Int, _ arguments: [String]) throws -> Tool.Result {
         let kill = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "inject=\(call):signal=SIGKILL:when=\(when)"]
         return try Tool(
             "/usr/bin/env", kill + [Tool.keyfob([]).path] + arguments, environment: household.environment
@@ -16,7 +16,7 @@ import Testing
 
     @Test(arguments: calls)
     func `a killed creation leaves a whole keychain or none, and the name can be used`(call: String) throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         for when in 1...7 {
             let name = "k\(when)"
             let create = ["keychain", "create", name, "--unattended"]
@@ -35,7 +35,7 @@ import Testing
 
     @Test(arguments: calls)
     func `a killed removal leaves the keychain whole or gone, and can be finished`(call: String) throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try household.set("a", "value")
         for when in 1...7 {
             let name = "k\(when)"
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test func `a token that no keychain uses is reported with the command that removes it`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try #require(household.keyfob(["keychain", "create", "site", "--unattended"]).status == 0)
         try FileManager.default.moveItem(atPath: household.keychain("site"), toPath: household.directory.file("site"))
         let listed = try household.keyfob(["token", "ls"])

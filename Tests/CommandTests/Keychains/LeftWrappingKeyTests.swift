@@ -5,8 +5,8 @@ import Testing
 /// What an attempt to make a keychain leaves on a token that Keyfob did not make.
 @Suite struct LeftWrappingKeyTests {
     /// A household with a token `card`, and what commands need to reach it through a module that can be told to fail.
-    private func household() throws -> (Household, module: String, [String: String]) {
-        let household = try Household()
+    private func household() throws -> (TestHome, module: String, [String: String]) {
+        let household = try TestHome()
         let module = household.directory.file("faulty.so")
         try FaultyModule.build(module)
         let environment = try household.makeCard().merging(["FAULTY_TARGET": TestToken.modulePath]) { $1 }
@@ -14,7 +14,7 @@ import Testing
     }
 
     private func create(
-        _ name: String = "card", in household: Household, _ module: String, _ environment: [String: String],
+        _ name: String = "card", in household: TestHome, _ module: String, _ environment: [String: String],
         refusing words: String = ""
     ) throws -> Tool.Result {
         try household.keyfob(

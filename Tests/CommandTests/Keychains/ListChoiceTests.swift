@@ -4,13 +4,13 @@ import Testing
 
 /// Lists of keychains and of tokens, of which the command line names one.
 @Suite struct ListChoiceTests {
-    private func names(_ arguments: [String], _ member: String, in household: Household) throws -> [String] {
+    private func names(_ arguments: [String], _ member: String, in household: TestHome) throws -> [String] {
         let list = try household.document(arguments)[member] as? [[String: Any]] ?? []
         return list.compactMap { ($0["name"] ?? $0["label"]) as? String }
     }
 
     @Test func `a list has what the options name, and all without them`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try #require(household.keyfob(["keychain", "create", "site", "--unattended"]).status == 0)
         for (command, member) in [("keychain", "keychains"), ("token", "tokens")] {
             for option in [["-k", "site"], ["--token", "site"], ["--token", "pkcs11:token=site"]] {
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test func `what is not there is an error, as for other commands`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         for (arguments, code, status) in [
             (["keychain", "ls", "-k", "none"], "keychain.not_found", 3),
             (["keychain", "ls", "--token", "none"], "keychain.not_found", 3),

@@ -33,8 +33,8 @@ import Testing
     }
 
     /// A household with the trusted identity `web`, as it was imported from `web.p12`.
-    private static func household() throws -> Household {
-        let household = try Household.unattended()
+    private static func household() throws -> TestHome {
+        let household = try TestHome.unattended()
         _ = try household.directory.write(Array("x".utf8), to: "pass")
         for name in ["web", "other"] {
             let made = try Tool(
@@ -57,14 +57,14 @@ import Testing
         return household
     }
 
-    private static func importIdentity(_ name: String, _ household: Household) throws {
+    private static func importIdentity(_ name: String, _ household: TestHome) throws {
         let words = ["identity", "import", household.directory.file(name + ".p12"), "--name", name]
         let result = try household.keyfob(words + ["--pass-source", "file:" + household.directory.file("pass")])
         try #require(result.status == 0, "\(result.error)")
     }
 
     /// The files of the objects of a kind; all but those of the token itself without one.
-    private static func files(_ household: Household, _ kind: Kind? = nil) throws -> [String] {
+    private static func files(_ household: TestHome, _ kind: Kind? = nil) throws -> [String] {
         let tokens = household.data + "/tokens"
         let token = tokens + "/" + (try #require(FileManager.default.contentsOfDirectory(atPath: tokens).first))
         return try FileManager.default.contentsOfDirectory(atPath: token).filter {
@@ -76,14 +76,14 @@ import Testing
     }
 
     /// The codes of what a check finds, and how it exits.
-    private static func check(_ household: Household, _ options: [String]) throws -> (codes: Set<String>, status: Int32) {
+    private static func check(_ household: TestHome, _ options: [String]) throws -> (codes: Set<String>, status: Int32) {
         let result = try household.keyfob(["keychain", "check", "--json"] + options)
         let object = try JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any]
         let findings = try #require(object?["findings"] as? [[String: Any]], "\(result.error)")
         return (Set(findings.compactMap { $0["code"] as? String }), result.status)
     }
 
-    private static func identities(_ household: Household) throws -> [String] {
+    private static func identities(_ household: TestHome) throws -> [String] {
         let list = try #require(try household.document(["identity", "ls"])["identities"] as? [[String: Any]])
         return list.compactMap { $0["name"] as? String }
     }

@@ -5,7 +5,7 @@ import Testing
 /// A keychain whose token has lost the key that seals it.
 @Suite struct LostWrappingKeyTests {
     @Test func `the token is named as what to restore, and nothing is said to stay that is gone`() throws {
-        let household = try Household()
+        let household = try TestHome()
         let environment = try household.makeCard()
         let made = try household.keyfob(
             [

@@ -5,8 +5,8 @@ import Testing
 /// `KEYFOB_MODULE`: which PKCS#11 module commands look at.
 @Suite struct ModuleVariableTests {
     /// A household with a token `card` behind a module that p11-kit does not know.
-    private func make() throws -> (household: Household, module: String, environment: [String: String]) {
-        let household = try Household()
+    private func make() throws -> (household: TestHome, module: String, environment: [String: String]) {
+        let household = try TestHome()
         let module = household.directory.file("faulty.so")
         try FaultyModule.build(module)
         let environment = try household.makeCard().merging(["FAULTY_TARGET": TestToken.modulePath]) { $1 }
@@ -14,7 +14,7 @@ import Testing
     }
 
     private func output(
-        _ arguments: [String], in household: Household, _ environment: [String: String]
+        _ arguments: [String], in household: TestHome, _ environment: [String: String]
     ) throws -> [String: Any] {
         let result = try household.keyfob(arguments + ["--json"], environment: environment)
         try #require(result.status == 0, "\(result.error)")
@@ -35,7 +35,7 @@ import Testing
 
     @Test func `modules that nobody named do not talk into an error`() throws {
         // Those that the machine has; some print a dozen lines for a device that is not there.
-        let household = try Household()
+        let household = try TestHome()
         let result = try household.keyfob(["init", "-k", "other", "--token", "no such token", "--json"])
         #expect(result.status == 7)
         #expect(result.error.split(separator: "\n").count == 1, "\(result.error)")
@@ -57,7 +57,7 @@ import Testing
 
     @Test(arguments: ["/no/such.so", "nobody-knows-it", "/etc/passwd"], [["ls"], ["show", "x"], ["mechanisms", "x"]])
     func `a module that cannot be loaded is named`(module: String, arguments: [String]) throws {
-        let household = try Household()
+        let household = try TestHome()
         let result = try household.keyfob(["token"] + arguments, environment: ["KEYFOB_MODULE": module])
         #expect(result.status == 7 && result.output.isEmpty, "\(result.error)")
         #expect(

@@ -119,7 +119,7 @@ import Testing
 
     @Test(arguments: ["key", "pub", "crt"])
     func `an object that the token fails to tell of hides none of the others`(part: String) throws {
-        let household = try Household()
+        let household = try TestHome()
         let module = household.directory.file("faulty.so")
         try FaultyModule.build(module)
         let card = try CardKeychain(

@@ -4,7 +4,7 @@ import Testing
 /// URIs that are spelled in another way than usual, and a PIN in them.
 @Suite struct PINInURITests {
     @Test func `the scheme and the names of attributes may be in capitals`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         let made = try household.keyfob(["identity", "create", "web", "--cn", "web", "--self-signed"])
         try #require(made.status == 0, "\(made.error)")
         for text in ["PKCS11:object=web;type=cert", "Pkcs11:Object=web;TYPE=cert"] {
@@ -26,7 +26,7 @@ import Testing
 
     @Test(arguments: spellings)
     func `a PIN in a URI is refused and not repeated, however the URI is spelled`(text: String) throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         let commands = [
             ["cert", "show"], ["cert", "rm", "--yes"], ["identity", "rm", "--yes"], ["key", "pub"], ["uri"], ["get"],
             ["set", "--stdin"], ["rm", "--yes"], ["token", "show"], ["status", "--token"], ["status", "--keychain"],
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test func `the name of a password may speak of a PIN`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try household.set("PIN value of the card", "1")
         #expect(try household.keyfob(["get", "PIN value of the card"]).output == "1\n")
     }

@@ -5,8 +5,8 @@ import Testing
 /// Which password a name stands for: that which lists show under it.
 @Suite struct PasswordNameTests {
     /// A household with the password `mail` of one server, and `work mail`, that of the server `mail`.
-    private func household() throws -> Household {
-        let household = try Household.unattended()
+    private func household() throws -> TestHome {
+        let household = try TestHome.unattended()
         try household.set("mail", "A", ["--server", "imap.example.org", "--user", "me"])
         try household.set("work mail", "B", ["--server", "mail", "--user", "me"])
         return household
@@ -15,7 +15,7 @@ import Testing
     private static let selections = [[], ["--user", "me"], ["--kind", "internet"]]
 
     /// Stores another secret for what an editor is given.
-    private func edit(_ household: Household, _ name: String, _ options: [String]) throws -> Tool.Result {
+    private func edit(_ household: TestHome, _ name: String, _ options: [String]) throws -> Tool.Result {
         let script = try household.directory.write(Array("printf C >\"$1\"\n".utf8), to: "editor")
         return try household.keyfob(["secret", "edit", name] + options, environment: ["EDITOR": "sh " + script])
     }

@@ -6,7 +6,7 @@ import Testing
 @Suite(.enabled(if: MountNamespace.options != nil, "nothing can be mounted here: unshare(1) is not allowed"))
 struct ReadOnlyTests {
     @Test func `what only reads works, what writes says that nothing was changed`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try household.set("a", "value")
         try #require(household.keyfob(["identity", "create", "web", "--cn", "web", "--self-signed"]).status == 0)
         let script = """
@@ -37,7 +37,7 @@ struct ReadOnlyTests {
     }
 
     @Test func `a token's directory that takes no writes is named`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         let script = """
             mount --bind "$1" "$1"
             mount -o remount,ro,bind "$1" "$1"
@@ -54,7 +54,7 @@ struct ReadOnlyTests {
 
     @Test func `a directory of ours that takes no writes is named`() throws {
         let (directory, message) = (".local/share/keyfob/keychains", "cannot create ")
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         let script = """
             mount --bind "$1" "$1"
             mount -o remount,ro,bind "$1" "$1"
@@ -75,7 +75,7 @@ struct ReadOnlyTests {
 
     @Test(arguments: [("/dev/full", "disk.full"), ("/dev/null", nil)])
     func `a result that cannot be written is a failure`(file: String, code: String?) throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         for command in [["ls"], ["status"], ["--version"], ["token", "ls"]] {
             let result = try Tool(
                 "/bin/sh",

@@ -13,7 +13,7 @@ import Testing
     func `a name stands for the one item that has it where its secret is replaced`(
         item: (name: String, options: [String], said: [String]), command: String
     ) throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try household.set(item.name, "one", item.options)
         let reference = try household.document(["secret", "show", item.name])["reference_b64"] as? String
         let words = command == "set" ? ["set", item.name, "--stdin"] : ["secret", "generate", item.name]
@@ -30,7 +30,7 @@ import Testing
 
     @Test(arguments: [["app", "root"], ["", "app"], ["", "app", "root"]])
     func `a name that several items have is replaced only with the account`(accounts: [String]) throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         for account in accounts { try household.set("db/prod", "of \(account)", ["--user", account]) }
         for command in [["set", "db/prod", "--stdin"], ["secret", "generate", "db/prod"]] {
             let refused = try household.failure(
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test func `a replacement of an item that is not there adds it`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try household.set("db/prod", "one", ["--user", "app"])
         try household.set("db/test", "two", ["--replace"])
         try household.set("db/prod", "three", ["--user", "root", "--replace"])

@@ -10,8 +10,8 @@ import Testing
     }
 
     /// A household with a secret `a` and an identity `web`, whose PIN is to be read anew.
-    private func household() throws -> Household {
-        let household = try Household.unattended()
+    private func household() throws -> TestHome {
+        let household = try TestHome.unattended()
         try household.set("a", "value")
         let made = try household.keyfob(["identity", "create", "web", "--cn", "web", "--self-signed"])
         try #require(made.status == 0, "\(made.error)")
@@ -19,7 +19,7 @@ import Testing
         return household
     }
 
-    private func expectWhole(_ household: Household) throws {
+    private func expectWhole(_ household: TestHome) throws {
         #expect(try household.keyfob(["get", "a"]).output == "value\n")
         let checked = try household.keyfob(["identity", "check", "web"])
         #expect(checked.status == 0, "\(checked)")

@@ -6,8 +6,8 @@ import Testing
 /// Lists of passwords.
 @Suite struct SecretListTests {
     /// A household with passwords of both kinds by turns.
-    private func household() throws -> Household {
-        let household = try Household.unattended()
+    private func household() throws -> TestHome {
+        let household = try TestHome.unattended()
         for (name, options) in [
             ("z.example.org", ["--kind", "internet", "--protocol", "https", "--port", "8443"]), ("generic", []),
             ("a.example.org", ["--kind", "internet"]), ("last", ["--user", "no: \"one\""]),

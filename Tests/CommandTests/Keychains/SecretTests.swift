@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct SecretTests {
     @Test func `a value on the command line is refused and not repeated`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         let result = try household.keyfob(["set", "db/prod", "hunter2"])
         #expect(result.status == 2)
         #expect(!result.error.contains("hunter2"))
@@ -26,7 +26,7 @@ import Testing
         ["get", "a", "-k", "login", "--token", "pkcs11:?pin-value=hunter2"],
     ])
     func `what may be a secret in the wrong place is refused and not repeated`(command: [String]) throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         for arguments in [command, ["--json"] + command] {
             let result = try household.keyfob(arguments)
             #expect(result.status == 2 && result.output.isEmpty, "\(result.output)\(result.error)")
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test func `an existing item is replaced only when that is said`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try household.set("db/prod", "one\n", ["--user", "app", "--comment", "kept"])
         let reference = try household.document(["secret", "show", "db/prod"])["reference_b64"] as? String
         let refused = try household.failure(["set", "db/prod", "--user", "app"], input: Data("two".utf8))
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test func `to replace a value by itself changes nothing`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         for (value, options, changed) in [
             ("one", [], true), ("one", [], false), ("one", ["--comment", "c"], true),
             ("one", ["--comment", "c"], false), ("one", ["--label", "l"], true), ("two", ["--label", "l"], true),
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test func `several accounts under one name are told apart by --user`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try household.set("db/prod", "a", ["--user", "app"])
         try household.set("db/prod", "b", ["--user", "root"])
         let both = try household.failure(["get", "db/prod"])
@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test func `internet passwords are found by server and told apart by protocol and port`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         let name = "registry.example.org"
         try household.set(name, "https", ["--kind", "internet", "--protocol", "https", "--user", "ci"])
         try household.set(name, "ssh", ["--protocol", "ssh", "--port", "22", "--user", "ci"])
@@ -98,7 +98,7 @@ import Testing
     }
 
     @Test func `a name that would be stored nowhere is refused`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         let server = ["--kind", "internet", "--server", "github.com", "--user", "bob"]
         for label in ["GitHub web", ""] {
             let commands = [
@@ -127,7 +127,7 @@ import Testing
     }
 
     @Test func `items that a name fits are listed by what tells them apart`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         for options in [["--protocol", "https", "--port", "8443"], ["--protocol", "ssh"], ["--path", "a"]] {
             try household.set("db.example", "x", ["--kind", "internet", "--user", "bob"] + options)
         }
@@ -143,7 +143,7 @@ import Testing
     }
 
     @Test func `documents and tables tell apart what differs in protocol, port and path alone`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         for options in [["--protocol", "https", "--port", "8443"], ["--protocol", "ssh"], ["--path", "a"]] {
             try household.set("db.example", "x", ["--kind", "internet", "--user", "bob"] + options)
         }
@@ -176,14 +176,14 @@ import Testing
     }
 
     @Test func `a document on standard output is one wherever that is named`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try household.set("a", "value")
         #expect(try household.document(["get", "a", "-o", "-"])["value"] as? String == "value")
         #expect(try household.keyfob(["get", "a", "-o", "-"]).output == "value")
     }
 
     @Test func `a name that is nearly right is suggested`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try household.set("db/prod", "x")
         let failure = try household.failure(["get", "db/prdo"])
         #expect(failure.status == 3)
@@ -205,7 +205,7 @@ import Testing
     func `one newline comes and goes with text, and binary stays as it is`(
         input: Data, options: [String], printed: Data, raw: Data
     ) throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         #expect(try household.keyfob(["set", "x"] + options, input: input).status == 0)
         let script = "\"$0\" get x > \"$1\" && \"$0\" get x --raw > \"$2\" && \"$0\" get x -o \"$3\""
         let files = ["printed", "raw", "file"].map { household.directory.file($0) }
@@ -224,13 +224,13 @@ import Testing
     }
 
     @Test func `an empty value is refused`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         #expect(try household.keyfob(["set", "x", "--stdin"]).status == 2)
         #expect(try household.keyfob(["set", "x"], input: Data("\n".utf8)).status == 2)
     }
 
     @Test func `values come from files, variables and descriptors, from one at a time`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         let file = try household.directory.write(Array("from file\n".utf8), to: "value")
         #expect(try household.keyfob(["set", "f", "--from-file", file]).status == 0)
         #expect(try household.keyfob(["set", "e", "--from-env", "V"], environment: ["V": "from env"]).status == 0)
@@ -249,7 +249,7 @@ import Testing
     }
 
     @Test func `binary values stay away from a terminal`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         #expect(try household.keyfob(["set", "x"], input: Data([0, 27, 255])).status == 0)
         let terminal = try PseudoTerminal()
         let shell = Tool(
@@ -259,7 +259,7 @@ import Testing
     }
 
     @Test func `a large value comes back whole, and too large a one is refused`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         let large = Data((0..<20_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) })
         try large.write(to: household.directory.url("large"))
         #expect(try household.keyfob(["set", "x", "--from-file", household.directory.file("large")]).status == 0)
@@ -276,7 +276,7 @@ import Testing
         "quote'\"", "\u{FEFF}bom", "ﷺ", String(repeating: "n", count: 5000), "%s%n", "$(id)",
     ])
     func `any name stores, finds, lists and removes`(name: String) throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try household.set(name, "value")
         #expect(try household.keyfob(["get", "--", name]).output == "value\n")
         // Not by JSONSerialization, which drops a byte order mark at the beginning of a string.
@@ -292,7 +292,7 @@ import Testing
     }
 
     @Test func `names that only look alike are two names`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try household.set("\u{FC}", "composed")
         try household.set("u\u{308}", "decomposed")
         #expect(try household.keyfob(["get", "\u{FC}"]).output == "composed\n")
@@ -300,7 +300,7 @@ import Testing
     }
 
     @Test func `an argument that is no UTF-8 is refused, not repaired`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         let shell = Tool(
             "/bin/bash", ["-c", "\"$0\" set $'\\xff' --from-env HOME", Tool.keyfob([]).path],
             environment: household.environment)
@@ -309,7 +309,7 @@ import Testing
     }
 
     @Test func `removing asks, and looks all names up first`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try household.set("a", "1")
         try household.set("b", "2")
         #expect(try household.keyfob(["rm", "a"]).status == 12)
@@ -332,7 +332,7 @@ import Testing
     }
 
     @Test func `lists are filtered by prefix and kind, and sorted on demand`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         for name in ["b/2", "a/1", "b/1"] { try household.set(name, "x") }
         try household.set("b.example.org", "x", ["--kind", "internet"])
         func names(_ arguments: [String]) throws -> [String] {
@@ -349,7 +349,7 @@ import Testing
     }
 
     @Test func `an editor changes the value in a file that is gone afterwards`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try household.set("x", "old value")
         let script = try household.directory.write(
             Array("#!/bin/sh\nls -l \"$1\" > \(household.directory.file("seen"))\necho new value > \"$1\"\n".utf8),
@@ -376,7 +376,7 @@ import Testing
     }
 
     @Test func `generated secrets have the length and the letters asked for`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         let printed = try household.keyfob(["secret", "generate", "x", "--length", "50", "--charset", "hex", "--print"])
             .output
         #expect(printed.trimmingBlanks.count == 50)
@@ -405,7 +405,7 @@ import Testing
     }
 
     @Test func `a copy has the value and what describes it`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try household.set("a", "value", ["--user", "app", "--comment", "remark"])
         #expect(try household.keyfob(["secret", "copy", "a", "b"]).status == 0)
         let copy = try household.document(["secret", "show", "b", "--reveal"])
@@ -418,7 +418,7 @@ import Testing
     }
 
     @Test func `a password of a server is not copied by another label, and told how instead`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try household.set("mail", "value", ["--server", "smtp.example.com", "--user", "me"])
         let failure = try household.failure(["secret", "copy", "mail", "my mail", "--replace"])
         #expect(failure.status == 2)
@@ -430,7 +430,7 @@ import Testing
     }
 
     @Test func `the JWE of an item is one that carries no plaintext`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try household.set("a", "plaintext")
         let text = try household.keyfob(["secret", "show", "a", "--jwe"]).output
         let object = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
@@ -439,7 +439,7 @@ import Testing
     }
 
     @Test func `completion offers names while the keychain is unlocked, and asks nothing while it is not`() throws {
-        let household = try Household()
+        let household = try TestHome()
         #expect(try household.keyfob(["init", "--pin-source", "env:P"], environment: ["P": "open sesame"]).status == 0)
         try household.set("db/prod", "x")
         let words = ["---completion", "get", "--", "positional@0", "1", "3", "keyfob", "get", "db"]

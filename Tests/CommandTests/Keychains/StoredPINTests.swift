@@ -24,8 +24,8 @@ import Testing
     /// - Parameter way: What is to be done; `show` is for a token without a keychain.
     private static func refusing(
         _ words: String = "login=160,99", for way: Way = .unlock
-    ) throws -> (household: Household, module: String, environment: [String: String]) {
-        let (household, environment) = try Household.withCard()
+    ) throws -> (household: TestHome, module: String, environment: [String: String]) {
+        let (household, environment) = try TestHome.withCard()
         _ = try household.directory.write(Array("9999".utf8), to: "bad")
         try #require(try household.keyfob(["lock", "--all"]).status == 0)
         if way == .show {
@@ -39,7 +39,7 @@ import Testing
 
     /// Runs a command several times at once, and returns the codes of the failures.
     private static func together(
-        _ number: Int, _ words: [String], _ household: Household, _ environment: [String: String]
+        _ number: Int, _ words: [String], _ household: TestHome, _ environment: [String: String]
     ) throws -> [String] {
         let codes = Lock<[String]>([])
         let threads = (0..<number).map { _ in

@@ -12,7 +12,7 @@ import Testing
         "pkcs11:token=login;manufacturer=piv_II", "pkcs11:model=other",
     ])
     func `a URI that does not fit the token of ours does not mean it`(uri: String) throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         for command in [["token", "show"], ["token", "mechanisms"]] {
             #expect(try household.failure(command + [uri]).code == "token.absent", "\(command)")
         }
@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test func `a URI that names another module means a token of that, although there is one of ours`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         let module = household.directory.file("faulty.so")
         try FaultyModule.build(module)
         let environment = try household.makeCard().merging(["FAULTY_TARGET": TestToken.modulePath]) { $1 }

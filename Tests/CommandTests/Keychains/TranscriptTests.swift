@@ -6,7 +6,7 @@ import Testing
 @Suite struct TranscriptTests {
     @Test func `the first run asks twice for a passphrase, saves a recovery code and leaves the keychain open`() throws
     {
-        let household = try Household()
+        let household = try TestHome()
         let first = try household.keyfob(["init"], typing: ["open sesame", "open sesame"])
         #expect(first.result.status == 0, "\(first.result.error)")
         #expect(first.screen.contains("Passphrase for keychain \"login\": "))
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test func `two entries that differ three times make nothing`() throws {
-        let household = try Household()
+        let household = try TestHome()
         let run = try household.keyfob(["init"], typing: ["a", "b", "a", "b", "a", "b"])
         #expect(run.result.status == 130)
         #expect(!FileManager.default.fileExists(atPath: household.data + "/keychains"))
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test func `a wrong passphrase is told, and the recovery code opens the keychain`() throws {
-        let household = try Household()
+        let household = try TestHome()
         let pass = try household.directory.write(Array("open sesame\n".utf8), to: "pass")
         let source = ["PASS": "open sesame", "WRONG": "open barley"]
         #expect(try household.keyfob(["init", "--pin-source", "env:PASS"], environment: source).status == 0)
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test func `a passphrase file given to init is used from then on`() throws {
-        let household = try Household()
+        let household = try TestHome()
         let pass = try household.directory.write(Array("open sesame\n".utf8), to: "pass")
         let made = try household.document(["init", "--pin-source", "file:" + pass])
         #expect(made["changed"] as? Bool == true)
@@ -86,7 +86,7 @@ import Testing
 
     @Test(arguments: [["init"], ["keychain", "create", "login", "--if-missing"]])
     func `a keychain that is there is described as when it was made`(command: [String]) throws {
-        let household = try Household()
+        let household = try TestHome()
         let made = try household.document(command + ["--unattended"])
         let again = try household.document(command + ["--unattended"])
         #expect(again["action"] as? String == "none" && again["changed"] as? Bool == false)
@@ -96,12 +96,12 @@ import Testing
         }
         #expect(again["default"] as? Bool == true && again["token_new"] as? Bool == false)
         for name in ["unlocked", "wrap_suite", "recovery_file"] { #expect(again[name] is NSNull, "\(name)") }
-        let locked = try Household.withPassphrase("sesame")
+        let locked = try TestHome.withPassphrase("sesame")
         #expect(try locked.document(command)["unlocked"] as? Bool == false)
     }
 
     @Test func `a recovery file is never overwritten`() throws {
-        let household = try Household()
+        let household = try TestHome()
         let mine = try household.directory.write(Array("precious".utf8), to: "mine.txt")
         let refused = try household.failure(
             ["init", "--pin-source", "env:PASS", "--recovery-file", mine], environment: ["PASS": "open sesame"])
@@ -117,7 +117,7 @@ import Testing
 
     @Test(arguments: ["named", "chosen"])
     func `an empty recovery file that a kill has left is used by the next command`(way: String) throws {
-        let household = try Household()
+        let household = try TestHome()
         let name = way == "named" ? "code" : "home/keyfob-recovery-login.txt"
         let file = try household.directory.write([], to: name)
         let result = try household.keyfob(
@@ -131,7 +131,7 @@ import Testing
 
     @Test(arguments: ["locked", "link", "fifo", "directory"])
     func `an empty recovery file that another command has, and what is no file, is refused`(kind: String) throws {
-        let household = try Household()
+        let household = try TestHome()
         let file = household.directory.file("code")
         let target = try household.directory.write([], to: "target")
         let make =
@@ -156,7 +156,7 @@ import Testing
 
     @Test(arguments: [["--unattended"], ["--unattended", "--json"], ["--token", "card"], ["--module", "softhsm2"]])
     func `a file is not named in vain for a recovery code that there will not be`(options: [String]) throws {
-        let household = try Household()
+        let household = try TestHome()
         let file = household.directory.file("code")
         for command in [["init"], ["keychain", "create", "site"]] {
             let refused = try household.failure(command + options + ["--recovery-file", file])
@@ -166,7 +166,7 @@ import Testing
     }
 
     @Test func `without a terminal or a source the first run makes nothing`() throws {
-        let household = try Household()
+        let household = try TestHome()
         let failure = try household.failure(["init"])
         #expect(failure.code == "pin.required")
         #expect(failure.hint.contains("--unattended"))
@@ -174,13 +174,13 @@ import Testing
     }
 
     @Test func `a dry run makes nothing`() throws {
-        let household = try Household()
+        let household = try TestHome()
         #expect(try household.keyfob(["init", "--unattended", "--dry-run"]).status == 0)
         #expect(try FileManager.default.contentsOfDirectory(atPath: household.directory.file("home")).isEmpty)
     }
 
     @Test func `keychains are made, shown, made the default and removed`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         let made = try household.keyfob(["keychain", "create", "site", "--unattended"])
         #expect(made.status == 0 && made.output.hasPrefix("Using SoftHSM, a software token. Keys "), "\(made.output)")
         let taken = try household.failure(["keychain", "create", "site", "--unattended"])
@@ -205,7 +205,7 @@ import Testing
     }
 
     @Test func `removing a keychain at a terminal asks for its name`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         let kept = try household.keyfob(["keychain", "rm", "login"], typing: ["yes"])
         #expect(
             kept.result.status == 130 && kept.result.output.isEmpty
@@ -215,7 +215,7 @@ import Testing
     }
 
     @Test func `a name that no file can have is no keychain's`() throws {
-        let household = try Household()
+        let household = try TestHome()
         for name in ["../x", "", ".hidden", "a/b", String(repeating: "x", count: 33)] {
             #expect(try household.failure(["init", "--unattended", "--keychain", name]).status == 2, "\(name)")
         }

@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test func `a URI of which one attribute does not fit names nothing, so that nothing is destroyed`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         for command in [
             ["identity", "create", "web", "--cn", "web", "--self-signed"], ["key", "generate", "web-key"],
         ] {
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test func `a URI of which all attributes fit names its object`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         let made = try household.keyfob(["identity", "create", "web", "--cn", "web", "--self-signed"])
         try #require(made.status == 0, "\(made.error)")
         let shown = try household.document(["token", "show"])
@@ -75,7 +75,7 @@ import Testing
             "x-unknown=1", "?module-name=opensc", "?module-path=/usr/lib/nothing.so",
         ])
     func `no keychain is on the token of a URI that does not fit it`(attribute: String) throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         let uri = "pkcs11:token=login" + (attribute.hasPrefix("?") ? "" : ";") + attribute
         for command in [["status"], ["get", "x"], ["keychain", "ls"]] {
             #expect(try household.failure(command + ["--token", uri]).code == "keychain.not_found", "\(command)")

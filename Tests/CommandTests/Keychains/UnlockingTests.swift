@@ -6,7 +6,7 @@ import Testing
 /// Unlocking and locking, where it does not go as one wishes.
 @Suite struct UnlockingTests {
     @Test func `an empty line is told from a wrong passphrase`() throws {
-        let household = try Household.withPassphrase("sesame")
+        let household = try TestHome.withPassphrase("sesame")
         let unlock = try household.keyfob(["unlock"], typing: [""])
         #expect(unlock.result.status == 6)
         #expect(unlock.result.error == "keyfob: nothing was entered where a passphrase is needed.\n")
@@ -26,7 +26,7 @@ import Testing
         ("--pin-source file:/dev/fd/3 --insecure-file --timeout 200s 3<fifo", 0),
     ] as [(String, Int32)])
     func `a passphrase is waited for until the deadline, whoever is to bring it`(words: String, status: Int32) throws {
-        let household = try Household.withPassphrase("sesame")
+        let household = try TestHome.withPassphrase("sesame")
         // Without a newline, where the end is what is to be seen.
         let line = words.contains("3<>") ? "sesame\\n" : "sesame"
         let writes =
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test func `a source that a keychain keeps is told of, and has a way round it where it fails`() throws {
-        let household = try Household()
+        let household = try TestHome()
         let pass = try household.directory.write(Array("sesame\n".utf8), to: "pass")
         let made = try household.keyfob(["init", "--pin-source", "file:" + pass])
         #expect(made.output.contains("From now on the passphrase comes from file:\(pass)"), "\(made.output)")
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test func `a keychain that is unlocked is not called locked where nobody can be asked`() throws {
-        let household = try Household.withPassphrase("sesame")
+        let household = try TestHome.withPassphrase("sesame")
         #expect(try household.failure(["unlock"]).code == "pin.required")
         #expect(try household.keyfob(["unlock"]).error.contains("is locked and there is no terminal"))
         #expect(try household.keyfob(["unlock", "--pin-source", "env:P"], environment: ["P": "sesame"]).status == 0)
@@ -73,7 +73,7 @@ import Testing
 
     @Test(.enabled(if: geteuid() == 0, "only root gives directories away"))
     func `a runtime directory of another user hides nothing that was made, unlocked or locked`() throws {
-        let household = try Household()
+        let household = try TestHome()
         // In memory: one on a disk is not used at all.
         let memory = try TemporaryDirectory(in: "/dev/shm")
         let runtime = memory.file("keyfob")
@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test func `a command waits for SoftHSM's tokens for as long as it was told to`() throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         // Who was told nothing waits ten seconds; a busy machine may now and then make as many of the one.
         let isInTime = try (0..<5).contains { _ in
             let start = Date()
@@ -124,7 +124,7 @@ import Testing
     }
 
     @Test func `a token whose file logins empty all the time is never called missing`() throws {
-        let household = try Household.withPassphrase("sesame")
+        let household = try TestHome.withPassphrase("sesame")
         // SoftHSM empties the file and writes it anew at every login. One process does both here: where programs had to
         // be started in between, the file would be empty for as long as a busy machine takes for that.
         let script = """

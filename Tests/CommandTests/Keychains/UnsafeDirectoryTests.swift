@@ -16,7 +16,7 @@ import Testing
 
     @Test(arguments: directories)
     func `one that others can write is refused, and the error says what to do`(directory: String) throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try household.set("a", "value")
         let path = household.directory.file("home/" + directory)
         for mode in [0o777, 0o770] as [mode_t] {
@@ -39,7 +39,7 @@ import Testing
 
     @Test(.enabled(if: geteuid() == 0, "only root gives directories away"), arguments: directories)
     func `one of another user is refused`(directory: String) throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try household.set("a", "value")
         let path = household.directory.file("home/" + directory)
         try change(path, owner: 65_533)

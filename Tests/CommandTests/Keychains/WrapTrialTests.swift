@@ -4,8 +4,8 @@ import Testing
 
 /// What a token answers when it is tried whether it can seal a keychain.
 @Suite struct WrapTrialTests {
-    private func create(refusing words: String) throws -> (Household, Tool.Result) {
-        let household = try Household()
+    private func create(refusing words: String) throws -> (TestHome, Tool.Result) {
+        let household = try TestHome()
         let module = household.directory.file("faulty.so")
         try FaultyModule.build(module)
         let environment = try household.makeCard().merging(

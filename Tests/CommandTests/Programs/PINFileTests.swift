@@ -8,8 +8,8 @@ import Testing
 @Suite struct PINFileTests {
     /// A household whose keychain is on another owner's token, with an identity `web`; the PIN and the text after it
     /// are in the file `pin`.
-    private func household(pinFile content: String) throws -> (Household, [String: String]) {
-        let household = try Household()
+    private func household(pinFile content: String) throws -> (TestHome, [String: String]) {
+        let household = try TestHome()
         let environment = try household.makeCard()
         try household.directory.write(content.utf8, to: "pin")
         let commands = [

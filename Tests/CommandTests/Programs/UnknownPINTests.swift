@@ -6,7 +6,7 @@ import Testing
 @Suite struct UnknownPINTests {
     @Test(arguments: [(["--pin-source", "env:P"], true), (["--unattended"], false)])
     func `if the token's PIN cannot be known, the error gives a remedy`(options: [String], isUnknown: Bool) throws {
-        let household = try Household()
+        let household = try TestHome()
         let secret = ["P": "open sesame"]
         #expect(try household.keyfob(["init"] + options, environment: secret).status == 0)
         let make = ["identity", "create", "web", "--cn", "web", "--self-signed"]

@@ -8,7 +8,7 @@ import Testing
 @Suite(.enabled(if: OpenSSLEngine.path != nil, "OpenSSL's pkcs11 engine is not installed"))
 struct QuickstartTests {
     private func quickstart(
-        _ household: Household, _ arguments: String = "", environment: [String: String] = [:]
+        _ household: TestHome, _ arguments: String = "", environment: [String: String] = [:]
     ) throws -> Tool.Result {
         try Tool(
             "/bin/sh", ["-c", "exec \"$QUICKSTART\" \(arguments) </dev/null"],
@@ -20,7 +20,7 @@ struct QuickstartTests {
     }
 
     /// All files and directories of the user, with their content and modification time.
-    private func files(_ household: Household) throws -> String {
+    private func files(_ household: TestHome) throws -> String {
         try Tool(
             "/bin/sh",
             ["-c", "cd \"$1\" && find home run -printf '%p %T@ %m\\n' | sort && find home run -type f -exec sha256sum {} + | sort",
@@ -32,7 +32,7 @@ struct QuickstartTests {
     func `the quickstart, run twice, does not change the user's own keychains`(
         variables: [String: String]
     ) throws {
-        let household = try Household.unattended()
+        let household = try TestHome.unattended()
         try household.set("a", "value")
         let before = try files(household)
         for _ in 0..<2 {
@@ -46,7 +46,7 @@ struct QuickstartTests {
     }
 
     @Test func `after the quickstart init makes the first keychain`() throws {
-        let household = try Household()
+        let household = try TestHome()
         let result = try quickstart(household)
         #expect(result.status == 0, "\(result.output)\(result.error)")
         #expect(try FileManager.default.contentsOfDirectory(atPath: household.directory.file("home")).isEmpty)
@@ -61,7 +61,7 @@ struct QuickstartTests {
         ("fish", ".config/fish/completions/keyfob.fish"),
     ])
     func `completions are installed if the user agrees`(shell: String, file: String) throws {
-        let household = try Household()
+        let household = try TestHome()
         let path = household.directory.file("home/" + file)
         let refused = try quickstart(household, environment: ["SHELL": "/bin/" + shell])
         #expect(refused.status == 0, "\(refused.output)\(refused.error)")
@@ -76,7 +76,7 @@ struct QuickstartTests {
     }
 
     @Test func `a missing package that the quickstart cannot ask for is an error with a remedy`() throws {
-        let household = try Household()
+        let household = try TestHome()
         let bin = household.directory.file("bin")
         try FileManager.default.createDirectory(atPath: bin, withIntermediateDirectories: false)
         try household.directory.writeProgram("exit 1", to: "bin/dpkg-query")
@@ -88,7 +88,7 @@ struct QuickstartTests {
     }
 
     @Test func `a wrong option or a wrong KEYFOB is refused`() throws {
-        let household = try Household()
+        let household = try TestHome()
         #expect(try quickstart(household, "--no").error.contains("--yes"))
         let missing = try quickstart(household, environment: ["KEYFOB": "/no/such"])
         #expect(missing.status == 1)

@@ -166,8 +166,8 @@ struct BadInputTests {
     }
 
     /// Nothing is ever stored in it, so all rows share it.
-    private static var bench: ItemBench { get throws { try sharedBench.get() } }
-    private static let sharedBench = Result { try ItemBench() }
+    private static var bench: SecItemFixture { get throws { try sharedBench.get() } }
+    private static let sharedBench = Result { try SecItemFixture() }
 
     @Test("a key that is not a string")
     func otherKeys() throws {
@@ -190,7 +190,7 @@ struct BadInputTests {
             ("v_Data", -50), ("pdmn", -50), ("sync", -50), ("cdat", -50), ("persistref", -50),
         ])
     func changes(_ key: String, _ status: Int) throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         bench.expect(0, bench.add(genp("a", "s")))
         bench.expect(OSStatus(status), bench.update(genp("a", "s"), [key: NSNull()]), key)
         bench.expect(0, bench.update(genp("a", "s"), ["nleg": true]))
@@ -199,7 +199,7 @@ struct BadInputTests {
 
     @Test("keys without a meaning here are accepted")
     func accepted() throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         let more: [String: Any] = [
             "nleg": true, "u_OpPrompt": "text", "u_Anything": 1, "f_anything": NSNull(), "u_AuthUI": "u_AuthUIA",
         ]

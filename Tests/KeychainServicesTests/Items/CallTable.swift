@@ -45,7 +45,7 @@ struct CallRow {
     }
 
     /// Makes the calls on a keychain, and removes all items.
-    func run(_ bench: ItemBench) {
+    func run(_ bench: SecItemFixture) {
         defer { bench.empty() }
         for item in given { bench.expect(0, bench.add(item), "\(name): given \(item)") }
         switch function {
@@ -60,7 +60,7 @@ struct CallRow {
         }
     }
 
-    private func check(_ found: ItemBench.Answer) {
+    private func check(_ found: SecItemFixture.Answer) {
         #expect(found.status == status, "\(name)")
         switch answer {
         case .untouched: #expect(!found.isTouched, "\(name)")
@@ -77,7 +77,7 @@ struct CallRow {
     }
 }
 
-extension ItemBench {
+extension SecItemFixture {
     /// Removes all items that a row can have stored.
     fileprivate func empty() {
         for itemClass in ["cert", "keys", "genp", "inet"] {
@@ -98,7 +98,7 @@ struct CallTableTests {
 
     @Test("a section", arguments: tables.indices)
     func section(_ index: Int) throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         for row in try Self.tables[index].rows() { row.run(bench) }
     }
 }

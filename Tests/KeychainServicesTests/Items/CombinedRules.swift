@@ -4,7 +4,7 @@ import Testing
 
 @testable import KeychainServices
 
-extension ItemBench {
+extension SecItemFixture {
     /// The values of an attribute in all matches, in any order.
     fileprivate func values(_ name: String, _ query: [String: Any]) -> [String] {
         let found = copying(query + wantsAll + wantsAttributes).dictionaries ?? []

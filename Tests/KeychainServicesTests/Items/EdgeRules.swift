@@ -6,7 +6,7 @@ import Testing
 
 @testable import KeychainServices
 
-extension ItemBench {
+extension SecItemFixture {
     /// The result of SecKeyCreateRandomKey for a dictionary.
     func generation(_ parameters: [String: Any]) -> Outcome<SecKey?> {
         use { unsafe outcome { unsafe SecKeyCreateRandomKey(parameters as CFDictionary, $0) } }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import KeychainServices
 
-extension ItemBench {
+extension SecItemFixture {
     /// The number of matches; `nil` for a query that is refused.
     fileprivate func count(_ query: [String: Any]) -> Int? {
         let answer = copying(query + wantsAll + wantsPersistent)

@@ -30,7 +30,7 @@ struct ForeignDictionaryTests {
 
     @Test("are read like any other, with any kind of members")
     func foreign() throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         let item: [String: Any] = [
             "class": "genp", "acct": "ä", "svce": "s", "gena": Data([1, 2]), "type": 7, "nega": true,
             "v_Data": Data("x".utf8),
@@ -65,7 +65,7 @@ struct ForeignDictionaryTests {
 
     @Test("are read as far as they are consistent")
     func uneven() throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         bench.expect(-25300, bench.use { SecItemCopyMatching(Uneven(), nil) })
     }
 

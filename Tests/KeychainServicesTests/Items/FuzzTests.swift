@@ -88,7 +88,7 @@ struct FuzzTests {
     func dictionaries() throws {
         let seed = Self.number("KEYFOB_FUZZ_SEED", or: .random(in: 0 ... .max))
         var random = Random(state: seed)
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         let end = Date(timeIntervalSinceNow: Double(Self.number("KEYFOB_FUZZ_SECONDS", or: 2)))
         var calls = 0
         var successes = 0
@@ -126,7 +126,7 @@ struct FuzzTests {
     func references() throws {
         let seed = Self.number("KEYFOB_FUZZ_SEED", or: .random(in: 0 ... .max))
         var random = Random(state: seed)
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         let pair = try TestPair()
         let references = [
             try #require(bench.adding(genp("a", "s") + wantsPersistent).data),

@@ -16,7 +16,7 @@ struct ItemTests {
 
     @Test("eight threads at once end in the right state")
     func threads() throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         let keychain = bench.keychain
         let failures = Atomic(0)
         let rounds = Self.calls / 5
@@ -51,7 +51,7 @@ struct ItemTests {
 
     @Test("text and bytes are the same key, and are returned in the given form")
     func blobs() throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         bench.expect(0, bench.add(genp("a", "s", ["gena": Data("g".utf8), "icmt": "c"])))
         bench.expect(-25299, bench.add(["class": "genp", "acct": Data("a".utf8), "svce": Data("s".utf8)]))
         let found = try #require(
@@ -63,7 +63,7 @@ struct ItemTests {
 
     @Test("attributes outside the primary key do not make two items")
     func primaryKeys() throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         bench.expect(0, bench.add(genp("a", "s", ["gena": "1", "labl": "1", "pdmn": "ak"])))
         bench.expect(-25299, bench.add(genp("a", "s", ["gena": "2", "labl": "2", "pdmn": "ck"])))
         bench.expect(0, bench.add(genp("a", "s", ["sync": true])))
@@ -73,7 +73,7 @@ struct ItemTests {
 
     @Test("the shapes of results", arguments: [0, 1])
     func shapes(_ isSeveral: Int) throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         bench.expect(0, bench.add(genp("a", "s", ["v_Data": Data("x".utf8)])))
         bench.expect(0, bench.add(genp("b", "s")))
         let kinds = ["r_Data", "r_Attributes", "r_Ref", "r_PersistentRef"]
@@ -104,7 +104,7 @@ struct ItemTests {
 
     @Test("limits count the items that pass all filters")
     func limits() throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         for account in ["a", "b", "c"] { bench.expect(0, bench.add(genp(account, "s"))) }
         func count(_ limit: Any) -> Int? { bench.copying(["class": "genp", "m_Limit": limit] + wantsAttributes).array?.count }
         #expect(count(2) == 2 && count(10) == 3 && count(-1) == 3 && count("m_LimitAll") == 3)
@@ -117,7 +117,7 @@ struct ItemTests {
 
     @Test("a subject is searched by part, case and whole")
     func subjects() throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         bench.expect(0, bench.add(["v_Ref": try TestPair("Alpha Beta").secCertificate]))
         for (key, text, ignoresCase, status) in [
             ("Contains", "ha B", false, 0), ("Contains", "HA B", false, -25300), ("Contains", "HA B", true, 0),
@@ -133,7 +133,7 @@ struct ItemTests {
 
     @Test("one certificate can be an item of two groups")
     func sharedCertificate() throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         bench.groups = ["1", "2"]
         let certificate = try TestPair().secCertificate
         bench.expect(0, bench.add(["v_Ref": certificate]))
@@ -148,7 +148,7 @@ struct ItemTests {
 
     @Test("a key that is given as data is used on the token, and its data can be replaced")
     func keyData() throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         let keys = try (0..<2).map { _ in try PrivateKey.generate(.ec(.p256)) }
         let data = try keys.map { try SecKey(.memory($0)).externalRepresentation() }
         let item: [String: Any] = ["class": "keys", "type": "73", "kcls": "1", "atag": "tag"]
@@ -169,7 +169,7 @@ struct ItemTests {
 
     @Test("bytes that are not a key are stored unchanged")
     func symmetricKey() throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         let item: [String: Any] = ["class": "keys", "atag": Data("tag".utf8)]
         bench.expect(0, bench.add(item + ["v_Data": Data(count: 32)]))
         #expect(bench.copying(item + wantsData).data == Data(count: 32))
@@ -181,7 +181,7 @@ struct ItemTests {
 
     @Test("a key that may not leave the token gives no data")
     func sensitiveKey() throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         let pair = try TestPair()
         bench.expect(0, bench.add(["v_Ref": pair.secKey, "extr": false]))
         let answer = bench.copying(["v_Ref": pair.secKey] + wantsData + wantsReference)
@@ -190,7 +190,7 @@ struct ItemTests {
 
     @Test("items of the Swift API and the command are found, and the other way round")
     func otherSide() throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         try bench.keychain.add(GenericPassword(service: "s", account: "a"), secret: nil)
         bench.expect(-25299, bench.add(genp("a", "s")))
         bench.expect(0, bench.copy(genp("a", "s", ["pdmn": "ak", "agrp": ""])))
@@ -200,7 +200,7 @@ struct ItemTests {
 
     @Test("an update changes the modification date and no other date")
     func dates() throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         bench.expect(0, bench.add(genp("a", "s", ["labl": "l", "cdat": Date(timeIntervalSince1970: 0)])))
         let before = try #require(bench.copying(genp("a", "s") + wantsAttributes).dictionary)
         #expect(before["cdat"] as? Date != Date(timeIntervalSince1970: 0))
@@ -212,7 +212,7 @@ struct ItemTests {
 
     @Test("an update that fails for one item changes none")
     func rollback() throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         for account in ["a", "b"] { bench.expect(0, bench.add(genp(account, "s", ["labl": "l"]))) }
         bench.expect(-25299, bench.update(["class": "genp", "labl": "l"], ["acct": "same", "labl": "new"]))
         #expect(bench.copying(["class": "genp", "labl": "l"] + wantsAttributes + wantsAll).array?.count == 2)
@@ -220,7 +220,7 @@ struct ItemTests {
 
     @Test("a digest comes with data, changes with the item and finds it")
     func digests() throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         let item = genp("a", "s")
         let added = bench.adding(item + ["v_Data": Data("1".utf8)] + wantsAttributes).dictionary?["sha1"] as? Data
         #expect(added?.count == 20)

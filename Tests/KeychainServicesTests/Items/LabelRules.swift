@@ -8,7 +8,7 @@ import Testing
 
 @testable import KeychainServices
 
-extension ItemBench {
+extension SecItemFixture {
     /// The labels of all matches as text.
     func labels(_ query: [String: Any]) -> [String?]? {
         copying(query + wantsAll + wantsAttributes).dictionaries?.map { $0["labl"] as? String }

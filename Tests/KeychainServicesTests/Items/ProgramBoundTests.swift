@@ -12,12 +12,12 @@ import Testing
 @Suite struct ProgramBoundTests {
     /// A keychain with items of every class that the Swift API stored, as the command does.
     private struct Shared {
-        let bench: ItemBench
+        let bench: SecItemFixture
         let pair: TestPair
         let authority: TestPair
 
         init() throws {
-            bench = try ItemBench()
+            bench = try SecItemFixture()
             pair = try TestPair("shared.example")
             authority = try TestPair("Shared CA")
             let secret = SecretBytes(utf8: "theirs")
@@ -176,7 +176,7 @@ import Testing
     }
 
     @Test func `a caller cannot see, set or query which program stored an item`() throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         let pair = try TestPair()
         bench.expect(0, bench.add(genp("a", "s")))
         bench.expect(0, bench.add(["class": "inet", "srvr": "s"]))
@@ -206,7 +206,7 @@ import Testing
     }
 }
 
-extension ItemBench {
+extension SecItemFixture {
     /// The number that an SQL statement returns.
     fileprivate func rows(_ statement: String) throws -> Int? {
         let queue = try DatabaseQueue(path: keychain.configuration.vault)

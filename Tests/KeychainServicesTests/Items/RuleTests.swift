@@ -10,10 +10,10 @@ import Testing
 struct Rule: Sendable, CustomTestStringConvertible {
     let section: String
     let name: String
-    let run: @Sendable (ItemBench) throws -> Void
+    let run: @Sendable (SecItemFixture) throws -> Void
     var testDescription: String { "\(section) \(name)" }
 
-    init(_ section: String, _ name: String, _ run: @escaping @Sendable (ItemBench) throws -> Void) {
+    init(_ section: String, _ name: String, _ run: @escaping @Sendable (SecItemFixture) throws -> Void) {
         (self.section, self.name, self.run) = (section, name, run)
     }
 }
@@ -27,7 +27,7 @@ struct RuleTests {
     ]
 
     @Test("a rule", arguments: all.flatMap { $0 })
-    func rule(_ rule: Rule) throws { try rule.run(ItemBench()) }
+    func rule(_ rule: Rule) throws { try rule.run(SecItemFixture()) }
 }
 
 extension Rule {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import KeychainServices
 
-extension ItemBench {
+extension SecItemFixture {
     /// Overwrites the secret in the row of a reference.
     fileprivate func damageSecret(_ reference: Data) throws {
         let identity = Data(reference.dropFirst(4).prefix(16))

@@ -47,7 +47,7 @@ private struct Shaped {
     }
 }
 
-extension ItemBench {
+extension SecItemFixture {
     /// Adds an item of each class, with and without data, and returns them with queries that find them.
     fileprivate func shaped() throws -> [Shaped] {
         let pair = try TestPair()

@@ -11,7 +11,7 @@ import Testing
 
     @Test(arguments: [["extr": false], ["tkid": "com.apple.setoken"]] as [[String: any Sendable]])
     func `a key that must not leave the token is not an item of one that may`(more: [String: any Sendable]) throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         let key = try TestPair("one").secKey
         bench.expect(0, bench.add(["v_Ref": key, "atag": "first"]))
         bench.expect(-25299, bench.add(["v_Ref": key, "atag": "second"].merging(more) { $1 }))
@@ -26,7 +26,7 @@ import Testing
 
     @Test(arguments: [["extr": false], ["tkid": "com.apple.setoken"]] as [[String: any Sendable]])
     func `the same applies to a key by its reference, and in an identity`(more: [String: any Sendable]) throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         let pair = try TestPair("one")
         bench.expect(0, bench.add(["v_Ref": pair.secKey, "atag": "first"]))
         let stored = bench.copying(["class": "keys", "atag": "first"] + wantsReference).value
@@ -40,14 +40,14 @@ import Testing
     }
 
     /// A key on the token, by the reference from a search.
-    private func found(_ pair: TestPair, _ attributes: [String: Any], in bench: ItemBench) throws -> SecKey {
+    private func found(_ pair: TestPair, _ attributes: [String: Any], in bench: SecItemFixture) throws -> SecKey {
         bench.expect(0, bench.add(attributes + ["v_Ref": pair.secKey, "atag": "first"]))
         let stored = bench.copying(["class": "keys", "atag": "first", "sync": "syna"] + wantsReference).value
         return try #require(stored as? SecKey)
     }
 
     @Test func `a key from a search is added without the attributes of its item`() throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         let key = try found(TestPair("one"), ["sync": true, "vwht": "v", "labl": "first", "crtr": 7], in: bench)
         bench.expect(0, bench.add(["v_Ref": key, "atag": "second"]))
         let second = try #require(bench.copying(["class": "keys", "atag": "second"] + wantsAttributes).dictionary)
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test func `an identity of a synchronizable key and a new certificate is found`() throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         let pair = try TestPair("one")
         let key = try found(pair, ["sync": true], in: bench)
         bench.expect(0, bench.add(["v_Ref": SecIdentity(certificate: pair.secCertificate, privateKey: key)]))
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test func `a key with access control has it in each of its items, unless an item is added with another`() throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         let pair = try TestPair("one")
         let control = SecAccessControl(protection: "aku", flags: .userPresence)
         let free = SecAccessControl(protection: "ck", flags: [])
@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test func `bytes are read again, also of a key that stays on the token`() throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         let pair = try TestPair("one")
         let bytes = try #require(exported(pair.secKey))
         bench.expect(0, bench.add(["v_Ref": pair.secIdentity]))
@@ -107,7 +107,7 @@ import Testing
     }
 
     @Test func `an Ed25519 key that is added by reference does not claim to be extractable`() throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         let key = SecKey(.memory(try PrivateKey.generate(.ed25519)))
         bench.expect(0, bench.add(["v_Ref": key, "atag": "ed"]))
         let query: [String: Any] = ["class": "keys", "atag": "ed"]
@@ -117,7 +117,7 @@ import Testing
     }
 
     @Test func `importing an identity again adds no item of its key`() throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         let pair = try TestPair("one")
         bench.groups = ["one", "two"]
         bench.expect(0, bench.add(["v_Ref": pair.secIdentity, "agrp": "two"]))
@@ -131,7 +131,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2]) func `an identity remains if the earlier item of its key is removed`(imports: Int) throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         let pair = try TestPair("one")
         bench.expect(0, bench.add(["v_Ref": pair.secKey, "atag": "first", "labl": "first"]))
         for _ in 0..<imports {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import KeychainServices
 
-extension ItemBench {
+extension SecItemFixture {
     /// Adds items in the groups `one` and `two`, labelled `first` and `second`; the label of their object is `first`.
     fileprivate func addTwice(_ value: CFTypeRef) {
         groups = ["one", "two"]
@@ -24,7 +24,7 @@ extension ItemBench {
     }
 }
 
-extension ItemBench {
+extension SecItemFixture {
     /// The certificate's item in an access group.
     fileprivate func certificate(in group: String) throws -> Item {
         let found = try keychain.findItems(Criteria(.certificate, [.accessGroup: .string(group)])).first

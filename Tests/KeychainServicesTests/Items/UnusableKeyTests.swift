@@ -12,7 +12,7 @@ import Testing
     func `a search skips a key that cannot be used, and returns the others`(
         row: (curve: String, count: Int, withData: Int)
     ) throws {
-        let bench = try ItemBench()
+        let bench = try SecItemFixture()
         bench.groups = [""]
         let directory = try TemporaryDirectory()
         let file = directory.file("key.pem")

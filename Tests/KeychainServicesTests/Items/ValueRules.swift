@@ -4,7 +4,7 @@ import Testing
 
 @testable import KeychainServices
 
-extension ItemBench {
+extension SecItemFixture {
     /// The returned form of an added value; `nil` if it was refused with -50.
     fileprivate func back(
         _ value: Any, as name: String, of item: [String: Any], sourceLocation: SourceLocation = #_sourceLocation

@@ -4,9 +4,9 @@ import Testing
 struct Vector: Sendable, CustomTestStringConvertible {
     let number: Int
     let name: String
-    let run: @Sendable (ItemBench) throws -> Void
+    let run: @Sendable (SecItemFixture) throws -> Void
 
-    init(_ number: Int, _ name: String, _ run: @escaping @Sendable (ItemBench) throws -> Void) {
+    init(_ number: Int, _ name: String, _ run: @escaping @Sendable (SecItemFixture) throws -> Void) {
         self.number = number
         self.name = name
         self.run = run
@@ -42,7 +42,7 @@ struct Vector: Sendable, CustomTestStringConvertible {
 struct VectorTests {
     @Test("a row", arguments: Vector.all)
     func row(_ vector: Vector) throws {
-        try vector.run(ItemBench())
+        try vector.run(SecItemFixture())
     }
 
     @Test("every number of the table is run or listed with a reason, and none is both")

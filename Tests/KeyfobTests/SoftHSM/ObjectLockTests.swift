@@ -170,6 +170,6 @@ import Testing
             try handle.write(contentsOf: defaults)
             try handle.close()
         }
-        #expect(code { try token.requireFinished(made) } == .tokenDisobeyed)
+        #expect(code { try token.requireFinished(made) } == .tokenContractViolation)
     }
 }

@@ -17,7 +17,7 @@ import Testing
         let printed = try run(shell, ["-c", "for word in \(quoted); do printf '<%s>' \"$word\"; done"]).stdout
         #expect(printed.utf8.elementsEqual("<\(word)>".utf8), "\(quoted)")
         // Of the characters that are not shown, a terminal gets only a line break at the end.
-        let hidden = quoted.unicodeScalars.filter { Visible.isHidden($0) && $0 != "\n" }
+        let hidden = quoted.unicodeScalars.filter { TerminalSafe.isHidden($0) && $0 != "\n" }
         #expect(hidden.isEmpty)
         let single = try run(shell, ["-c", "printf '<%s>' \(ShellWord.singleQuoted(word))"]).stdout
         #expect(single.utf8.elementsEqual("<\(word)>".utf8))

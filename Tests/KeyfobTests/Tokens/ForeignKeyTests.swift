@@ -87,7 +87,7 @@ import Testing
         #expect(code {
             _ = try keychain.certificationRequest(
                 for: key, subject: DistinguishedName(commonName: "first"), extensions: CertificateExtensions())
-        } == .tokenDisobeyed)
+        } == .tokenContractViolation)
     }
 
     @Test func `a key without an identifier takes its own public half along, and nobody else's`() throws {

@@ -9,7 +9,7 @@ import Testing
     private static var options: Keychain.Options {
         var options = Keychain.Options()
         options.isOneShot = true
-        options.opensTokenAhead = true
+        options.warmsUpToken = true
         return options
     }
 

@@ -175,7 +175,7 @@ import Testing
         #expect(code { _ = try keychain.generateKey(.p256, label: "other") } == .failed)
         try module.say("")
         try module.say("mute=1000")
-        #expect(code { _ = try keychain.generateKey(.p256, label: "mute") } == .tokenDisobeyed)
+        #expect(code { _ = try keychain.generateKey(.p256, label: "mute") } == .tokenContractViolation)
         try module.say("")
         #expect(Set(try keychain.find(.keys).compactMap(\.label)) == ["key"])
         #expect(try unfinished(keychain) == 0)
@@ -263,7 +263,7 @@ import Testing
             let handle = try session.create(template)
             // Asked for more than the token gave.
             let asked: AttributeTemplate = [.sensitive(true), .extractable(false), .id([5])]
-            #expect(code { try AttributeReadBack.check(handle, asked, in: session, token: "t") } == .tokenDisobeyed)
+            #expect(code { try AttributeReadBack.check(handle, asked, in: session, token: "t") } == .tokenContractViolation)
             #expect(try session.findObjects([.id([5])]).isEmpty)
         }
     }
@@ -281,7 +281,7 @@ import Testing
         }
         try module.say("lax keep=0")
         let error = #expect(throws: KeychainError.self) { _ = try keychain.generateKey(kind, label: "weak") }
-        #expect(error?.code == .tokenDisobeyed, "\(error as Any)")
+        #expect(error?.code == .tokenContractViolation, "\(error as Any)")
         #expect(error?.hint?.contains("could not be removed at once. If it is still there") == true, "\(error as Any)")
         #expect((error?.cause as? PKCS11Error)?.function == .destroyObject)
         #expect(try count() == 1)
@@ -294,12 +294,12 @@ import Testing
         // What is let go at the second try is told of in the same words.
         try module.say("lax cling=1")
         let second = #expect(throws: KeychainError.self) { _ = try keychain.generateKey(kind, label: "weak") }
-        #expect(second?.code == .tokenDisobeyed && second?.hint == error?.hint, "\(second as Any)")
+        #expect(second?.code == .tokenContractViolation && second?.hint == error?.hint, "\(second as Any)")
         #expect(try count() == 0 && unfinished(keychain) == 0)
 
         // An object that is never let go stops no other change. No list shows it.
         try module.say("lax keep=0")
-        #expect(code { _ = try keychain.generateKey(kind, label: "weak") } == .tokenDisobeyed)
+        #expect(code { _ = try keychain.generateKey(kind, label: "weak") } == .tokenContractViolation)
         try module.say("keep=0")
         _ = try keychain.generateKey(.p256, label: "another")
         #expect(try count() == 1)

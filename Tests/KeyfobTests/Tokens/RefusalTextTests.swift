@@ -50,12 +50,12 @@ import Testing
         let error = #expect(throws: KeychainError.self) {
             try keychain.createIdentity("site", .server("site"), issuer: SelfIssuer())
         }
-        #expect(error?.code == .tokenDisobeyed && error?.message.contains("key \"site\"") == true, "\(error as Any)")
+        #expect(error?.code == .tokenContractViolation && error?.message.contains("key \"site\"") == true, "\(error as Any)")
         #expect(error?.message.contains("token \"\(token.label)\"") == true && error?.hint != nil)
         // Of a signature for its own sake only its form can be judged, on a token that keeps its handles.
         guard words != "garbled" else { return }
         let refused = #expect(throws: KeychainError.self) { try signer.sign([1, 2, 3], using: .ecdsa(.sha256)) }
-        #expect(refused?.code == .tokenDisobeyed && refused?.message.contains("key \"web\"") == true)
+        #expect(refused?.code == .tokenContractViolation && refused?.message.contains("key \"web\"") == true)
     }
 
     @Test func `of the sizes that a token takes those are named of which keys are made`() {

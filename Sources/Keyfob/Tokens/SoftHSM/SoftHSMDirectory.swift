@@ -152,14 +152,14 @@ public struct SoftHSMDirectory: Sendable, Hashable {
                 return try Module.load(path: path)
             } catch {
                 // Any other way would lead to the same library.
-                guard !error.isWantOfTurn else { throw Self.occupied(error) }
+                guard !error.isBusy else { throw Self.occupied(error) }
                 cause = error
             }
         }
         do throws(PKCS11Error) {
             if let module = try Module.registered(named: "softhsm2") { return module }
         } catch {
-            guard !error.isWantOfTurn else { throw Self.occupied(error) }
+            guard !error.isBusy else { throw Self.occupied(error) }
             cause = error
         }
         throw KeychainError(

@@ -99,7 +99,7 @@ extension Vector {
     ]
 }
 
-extension ItemBench {
+extension SecItemFixture {
     /// Creates a policy from its identifier.
     func policy(_ identifier: CFString, _ name: String? = nil) throws -> SecPolicy {
         let properties = name.map { [kSecPolicyName: $0] as CFDictionary }

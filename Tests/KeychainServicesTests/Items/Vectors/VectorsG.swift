@@ -208,7 +208,7 @@ private func imported(_ data: Data, _ options: [String: Any]) -> (OSStatus, NSAr
     return (status, items)
 }
 
-extension ItemBench {
+extension SecItemFixture {
     /// Stores a certificate and its key one after the other.
     func pairInHalves() throws -> TestPair {
         let pair = try TestPair()

@@ -9,7 +9,7 @@ import Testing
 
 @testable import KeychainServices
 
-extension ItemBench {
+extension SecItemFixture {
     /// Opens the same keychain as a program without user interaction, so that it stays locked.
     func locked() throws -> Keychain {
         var options = Keychain.Options()
@@ -234,7 +234,7 @@ extension Vector {
     ]
 }
 
-extension ItemBench {
+extension SecItemFixture {
     /// Overwrites the attributes in the row of a reference.
     func damage(_ reference: Data) throws {
         try sql(

@@ -1,7 +1,7 @@
 package import Foundation
 
 /// Spans and counts as people say them, alike in every message and list.
-package enum Quantity {
+package enum Plural {
     /// How far `date` is from `now`: `in 6 days`, `3 days ago`, `just now`.
     package static func relative(_ date: Date, to now: Date) -> String {
         let seconds = date.timeIntervalSince(now)

@@ -8,7 +8,7 @@ import PKCS11
 /// reads one secret does. So both begin before anybody has read which keychain is meant, with the module that most
 /// keychains have: the one here, the other on a thread, which then waits for what to do with the token. One thread and
 /// no more: on two cores a third waits for one of them, and each has every change to the address space interrupt both.
-final class OpeningAhead: Sendable {
+final class TokenWarmUp: Sendable {
     private enum Work {
         case unknown
         case known(@Sendable () -> Void)

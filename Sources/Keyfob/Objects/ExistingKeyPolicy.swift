@@ -1,5 +1,5 @@
 /// The requirement for a private key that is already on the token, before another item is made of it.
-package enum ExistingKey: Sendable {
+package enum ExistingKeyPolicy: Sendable {
     /// Any key is accepted.
     case any
     /// The key must be extractable.

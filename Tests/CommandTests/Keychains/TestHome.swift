@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A user with a home directory of their own: no keychain of another test, and none of the machine's.
-final class Household: Sendable {
+final class TestHome: Sendable {
     let directory: TemporaryDirectory
 
     init() throws {
@@ -21,16 +21,16 @@ final class Household: Sendable {
     }
 
     /// A household whose keychain opens without asking.
-    static func unattended() throws -> Household {
-        let household = try Household()
+    static func unattended() throws -> TestHome {
+        let household = try TestHome()
         let result = try household.keyfob(["init", "--unattended"])
         try #require(result.status == 0, "\(result.error)")
         return household
     }
 
     /// A household whose keychain is locked, and its PIN sealed with a passphrase.
-    static func withPassphrase(_ passphrase: String) throws -> Household {
-        let household = try Household()
+    static func withPassphrase(_ passphrase: String) throws -> TestHome {
+        let household = try TestHome()
         let made = try household.keyfob(["init", "--pin-source", "env:PASS"], environment: ["PASS": passphrase])
         try #require(made.status == 0, "\(made.error)")
         let locked = try household.keyfob(["lock"])

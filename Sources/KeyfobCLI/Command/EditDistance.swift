@@ -1,5 +1,5 @@
 /// Suggestions for mistyped names.
-enum Spelling {
+enum EditDistance {
     /// Returns the most similar name, if the difference is small enough for a typo.
     static func nearest(to word: String, among names: some Sequence<String>) -> String? {
         var best: (name: String, distance: Int)?

@@ -1,12 +1,12 @@
 import ArgumentParser
 
 /// Suggestions for options that a command does not have.
-enum Suggestion {
+enum DidYouMean {
     /// Returns ArgumentParser's message without an implausible suggestion: it treats "--yes" and "--host" as similar.
     static func checked(_ message: String) -> String {
         guard !message.contains("\n") else { return inOneLine(message) }
         guard let match = message.firstMatch(of: /^Unknown option '--?([^']*)'\. Did you mean '--?([^']*)'\?$/),
-            Spelling.nearest(to: String(match.1), among: [String(match.2)]) == nil
+            EditDistance.nearest(to: String(match.1), among: [String(match.2)]) == nil
         else { return message }
         return "Unknown option '\(message.split(separator: "'", maxSplits: 2)[1])'."
     }

@@ -2,14 +2,14 @@ import Foundation
 import TestSupport
 import Testing
 
-extension Household {
+extension TestHome {
     /// A household whose keychain `card` is on a SoftHSM token of that label, behind the module of
     /// `Tests/FaultyModule`.
     ///
     /// - Parameter words: What the module refuses from the beginning; see `faulty.c`.
     /// - Returns: With the environment that its commands need; `FAULTY_REFUSE` has the words.
-    static func withCard(refusing words: String = "") throws -> (Household, [String: String]) {
-        let household = try Household()
+    static func withCard(refusing words: String = "") throws -> (TestHome, [String: String]) {
+        let household = try TestHome()
         let module = household.directory.file("faulty.so")
         try FaultyModule.build(module)
         let environment = try household.makeCard().merging(

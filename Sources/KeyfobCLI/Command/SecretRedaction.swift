@@ -1,5 +1,5 @@
 /// Removes possible secrets from messages, which may be logged although the command line is not.
-enum Discretion {
+enum SecretRedaction {
     /// The commands that take a secret, so that a superfluous argument may be one.
     private static let commands: Set<String> = ["set", "edit", "generate", "init", "create", "unlock"]
 

@@ -11,7 +11,7 @@ import Testing
 /// A keychain for one test and the four functions on it.
 ///
 /// Dictionaries are written with Apple's raw values, because the constants have their own test.
-final class ItemBench: @unchecked Sendable {  // Immutable except for the groups, which a test sets between calls.
+final class SecItemFixture: @unchecked Sendable {  // Immutable except for the groups, which a test sets between calls.
     let throwaway: ThrowawayKeychain
     var keychain: Keychain { throwaway.keychain }
     var groups: [String]? = nil

@@ -5,7 +5,7 @@ import KeyfobOpenSSL
 /// Small files of the user beside a keychain, one for each identity name.
 ///
 /// An identity name may contain slashes and be longer than a file name, so the file is named by a hash.
-struct FilesByName: Sendable {
+struct StateFiles: Sendable {
     private let directory: URL
 
     /// The files of one kind for a keychain. Nothing is read or created yet.

@@ -11,7 +11,7 @@ import Synchronization
 /// What was begun would be made even when the key is gone. So it is used only where certainly nothing has happened to
 /// the key meanwhile: no login or logout, no removal by this process, no file of the token touched by any. Otherwise it
 /// is dropped, and the signature is made from its beginning, by whose error the caller learns what has happened.
-final class SignatureAhead: Sendable {
+final class SignaturePrefetch: Sendable {
     /// A session that is not the pool's.
     private final class OwnSession: Sendable {
         let session: Session

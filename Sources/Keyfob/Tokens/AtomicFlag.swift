@@ -1,7 +1,7 @@
 import Synchronization
 
 /// A fact that all copies of a value share, once it was found out.
-final class SharedFlag: Sendable {
+final class AtomicFlag: Sendable {
     private let flag = Atomic(false)
 
     /// Whether it is so.

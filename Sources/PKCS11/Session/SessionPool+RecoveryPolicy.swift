@@ -6,7 +6,7 @@ extension SessionPool {
     /// The steps escalate from a short pause, a new session and a login to initialising the module again. Each step is
     /// tried once. The login is tried once in total, or twice if the first attempt ended before the token had checked
     /// the PIN.
-    struct Ladder: Sendable {
+    struct RecoveryPolicy: Sendable {
         /// The step before the operation runs again.
         enum Step: Equatable, Sendable {
             /// Report the refusal.

@@ -26,7 +26,7 @@ struct UsageName: ExpressibleByArgument {
 }
 
 /// The options for the names and usages of a certificate.
-struct CertificateWishes: ParsableArguments {
+struct CertificateOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The common name.", valueName: "name"))
     var cn: String?
 
@@ -66,11 +66,11 @@ struct CertificateWishes: ParsableArguments {
             throw ValidationError("a certificate for time-stamping is for nothing else (RFC 3161).")
         }
         for address in ip where GeneralName(ipAddress: address) == nil {
-            throw ValidationError("\"\(Visible.text(address))\" is no IP address.")
+            throw ValidationError("\"\(TerminalSafe.text(address))\" is no IP address.")
         }
         // Clients match an address only against the address names of a certificate.
         for host in dns where GeneralName(ipAddress: host) != nil {
-            throw ValidationError("\"\(Visible.text(host))\" is an address and no host name; give it with --ip.")
+            throw ValidationError("\"\(TerminalSafe.text(host))\" is an address and no host name; give it with --ip.")
         }
         for name in otherName where Self.parts(name) == nil {
             throw ValidationError(

@@ -3,7 +3,7 @@ import KeyfobPrimitives
 package import KeyfobOpenSSL
 
 /// Trust in older versions of an identity, if the version in use is not trusted.
-package struct TrustLeftBehind: Sendable {
+package struct StaleTrust: Sendable {
     /// The labels of the versions that are still trusted.
     package let versions: [String]
     /// Whether all of them have expired, so that trusting them has no effect.
@@ -20,7 +20,7 @@ extension Keychain {
     /// The user decides to trust a certificate, so a change of versions does not move the trust.
     ///
     /// - Throws: `KeychainError`; the errors of `unlock()`, and of reading the token or the vault.
-    package func trustLeftBehind(by change: IdentityInstallation) throws -> TrustLeftBehind? {
+    package func staleTrust(by change: IdentityInstallation) throws -> StaleTrust? {
         guard !change.kept.isEmpty else { return nil }
         let (anchors, certificate) = (try trustAnchors(), try change.identity.certificate())
         guard !anchors.contains(where: { $0.certificate == certificate }) else { return nil }
@@ -35,7 +35,7 @@ extension Keychain {
         guard !left.isEmpty else { return nil }
         let now = Date()
         let name = try word(for: certificate, called: change.identity.label)
-        return TrustLeftBehind(
+        return StaleTrust(
             versions: versions, isExpired: left.allSatisfy { $0.certificate.notAfter < now },
             command: "keyfob trust add \(name)\(Self.trustOptions(for: left.flatMap(\.usages)))")
     }

@@ -3,7 +3,7 @@
 /// A label on a token may have been written by anybody. Escape sequences in it could move the cursor,
 /// rename the window or, on some terminals, type commands; bidirectional marks could show a host name
 /// backwards. Each such character is printed as its escape instead.
-package enum Visible {
+package enum TerminalSafe {
     /// `text` with every control and format character spelled out, such as `\x1b` or `\u{202e}`.
     package static func text(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: isHidden) else { return text }
