@@ -93,20 +93,20 @@ public struct AESGCM: Sendable {
         try check(nonce: nonce, lengths: plaintext.count, additionalData.count)
         var tag = [UInt8](repeating: 0, count: Self.tagCount)
         let ciphertext = try unsafe sealing.withCipher { context in
-            try OpenSSL.check("EVP_EncryptInit_ex2", unsafe EVP_EncryptInit_ex2(context, nil, nil, nonce, nil))
+            try KeyfobOpenSSL.check("EVP_EncryptInit_ex2", unsafe EVP_EncryptInit_ex2(context, nil, nil, nonce, nil))
             try unsafe Self.authenticate(additionalData, with: context)
             let result = try unsafe [UInt8](unsafeUninitializedCapacity: max(1, plaintext.count)) { output, count in
                 var written: Int32 = 0
                 if unsafe !plaintext.isEmpty {
-                    try OpenSSL.check("EVP_EncryptUpdate", unsafe EVP_EncryptUpdate(
+                    try KeyfobOpenSSL.check("EVP_EncryptUpdate", unsafe EVP_EncryptUpdate(
                         context, output.baseAddress, &written,
                         plaintext.baseAddress?.assumingMemoryBound(to: UInt8.self), Int32(plaintext.count)))
                 }
                 count = plaintext.count
             }
             var rest: Int32 = 0
-            try OpenSSL.check("EVP_EncryptFinal_ex", unsafe EVP_EncryptFinal_ex(context, nil, &rest))
-            try OpenSSL.check("EVP_CIPHER_CTX_ctrl", unsafe EVP_CIPHER_CTX_ctrl(
+            try KeyfobOpenSSL.check("EVP_EncryptFinal_ex", unsafe EVP_EncryptFinal_ex(context, nil, &rest))
+            try KeyfobOpenSSL.check("EVP_CIPHER_CTX_ctrl", unsafe EVP_CIPHER_CTX_ctrl(
                 context, EVP_CTRL_AEAD_GET_TAG, Int32(Self.tagCount), &tag))
             return result
         }
@@ -120,15 +120,15 @@ public struct AESGCM: Sendable {
         try check(nonce: nonce, lengths: ciphertext.count, additionalData.count)
         guard tag.count == Self.tagCount else { throw CryptoError(.authenticationFailed, "a GCM tag has 16 bytes") }
         try unsafe opening.withCipher { context in
-            try OpenSSL.check("EVP_DecryptInit_ex2", unsafe EVP_DecryptInit_ex2(context, nil, nil, nonce, nil))
+            try KeyfobOpenSSL.check("EVP_DecryptInit_ex2", unsafe EVP_DecryptInit_ex2(context, nil, nil, nonce, nil))
             try unsafe Self.authenticate(additionalData, with: context)
             var written: Int32 = 0
             if !ciphertext.isEmpty {
-                try OpenSSL.check("EVP_DecryptUpdate", unsafe EVP_DecryptUpdate(
+                try KeyfobOpenSSL.check("EVP_DecryptUpdate", unsafe EVP_DecryptUpdate(
                     context, output.baseAddress, &written, ciphertext, Int32(ciphertext.count)))
             }
             var expected = tag
-            try OpenSSL.check("EVP_CIPHER_CTX_ctrl", unsafe EVP_CIPHER_CTX_ctrl(
+            try KeyfobOpenSSL.check("EVP_CIPHER_CTX_ctrl", unsafe EVP_CIPHER_CTX_ctrl(
                 context, EVP_CTRL_AEAD_SET_TAG, Int32(Self.tagCount), &expected))
             var rest: Int32 = 0
             guard unsafe EVP_DecryptFinal_ex(context, nil, &rest) > 0 else {
@@ -141,7 +141,7 @@ public struct AESGCM: Sendable {
     private static func authenticate(_ additionalData: [UInt8], with context: OpaquePointer) throws(OpenSSLError) {
         guard !additionalData.isEmpty else { return }
         var written: Int32 = 0
-        try OpenSSL.check("EVP_CipherUpdate", unsafe EVP_CipherUpdate(
+        try KeyfobOpenSSL.check("EVP_CipherUpdate", unsafe EVP_CipherUpdate(
             context, nil, &written, additionalData, Int32(additionalData.count)))
     }
 
