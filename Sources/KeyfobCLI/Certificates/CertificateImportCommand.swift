@@ -101,7 +101,7 @@ struct CertificateImportCommand: ParsableCommand {
         ])
         var lines = results.map { result in
             let verb = !result.isNew ? "Unchanged:" : global.dryRun ? "Would store" : "Stored"
-            return "\(verb) certificate \"\(Visible.text(name(result.certificate)))\", "
+            return "\(verb) certificate \"\(TerminalSafe.text(name(result.certificate)))\", "
                 + "\(CertificatePhrases.validity(result.certificate, on: now))."
         }
         if !contents.keys.isEmpty || !contents.unreadableKeys.isEmpty {

@@ -84,9 +84,9 @@ struct IdentityCreateCommand: ParsableCommand {
             document,
             sentence: """
                   key     \(specification.key) on "\(TerminalSafe.text(keychain.tokenLabel))", not extractable
-                  leaf    \(Visible.text(CertificatePhrases.subject(certificate))), \
+                  leaf    \(TerminalSafe.text(CertificatePhrases.subject(certificate))), \
                 \(CertificatePhrases.validity(certificate, on: now)), issuer \
-                \(Visible.text(CertificatePhrases.issuer(certificate)))\(remark(certificate, now))
+                \(TerminalSafe.text(CertificatePhrases.issuer(certificate)))\(remark(certificate, now))
                 Identity "\(TerminalSafe.text(name))" is ready.
                 """)
         try OpenSSLEngine.warn(of: keychain, output)

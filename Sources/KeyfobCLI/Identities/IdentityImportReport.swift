@@ -94,7 +94,7 @@ struct IdentityImportReport {
             "  key     \(padded(algorithm))   -> token \"\(token)\", "
                 + (isExtractable ? "extractable" : "not extractable"),
             "  leaf    \(padded(subject))   \(CertificatePhrases.validity(certificate, on: now))\(usage)",
-            "  chain   \(Visible.text(try chainPhrase(keychain)))",
+            "  chain   \(TerminalSafe.text(try chainPhrase(keychain)))",
         ]
         let end = isPlan ? "Would import identity \"\(name)\"." : "Identity \"\(name)\" is ready."
         return lines + kept.map { keptPhrase($0, keychain) } + [end]
@@ -103,7 +103,7 @@ struct IdentityImportReport {
     private func keptPhrase(_ old: String, _ keychain: Keychain) -> String {
         guard !isPlan else { return "  kept    the present one, as \(TerminalSafe.text(old))" }
         let command = HintedCommands.naming(
-            keychain.name, in: "keyfob identity retire \(Visible.text(ShellWord.operand(old)))")
+            keychain.name, in: "keyfob identity retire \(TerminalSafe.text(ShellWord.operand(old)))")
         return "  kept    the old one, as \(TerminalSafe.text(old))   (remove it: \(command))"
     }
 

@@ -77,7 +77,7 @@ struct IdentityInstallCommand: ParsableCommand {
             if let root {
                 let command = HintedCommands.naming(keychain.name, in: "keyfob trust add FILE")
                 lines.append(
-                    "Its root \(Visible.text(CertificatePhrases.subject(root))) was not stored. "
+                    "Its root \(TerminalSafe.text(CertificatePhrases.subject(root))) was not stored. "
                         + "If you trust it, from a file of its own: \(command)")
             }
             lines += made.kept.map { "The certificate before is kept as \(TerminalSafe.text($0))." }

@@ -124,7 +124,7 @@ struct IdentityRetireCommand: ParsableCommand {
             ]),
             sentence: labels.isEmpty
                 ? "Nothing to do: \"\(TerminalSafe.text(name))\" has no \(expired ? "expired" : "older") version."
-                : "\(verb) \(labels.map { Visible.text($0) }.joined(separator: ", ")).")
+                : "\(verb) \(labels.map { TerminalSafe.text($0) }.joined(separator: ", ")).")
     }
 
     /// Returns the named version, or the older versions of the named identity.

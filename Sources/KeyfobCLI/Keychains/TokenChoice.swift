@@ -66,7 +66,7 @@ enum TokenChoice {
         }
         guard initialized.count == 1 else {
             throw KeychainError(
-                .tokenAmbiguous, "\(initialized.count) tokens fit \"\(Visible.text(name ?? ""))\".",
+                .tokenAmbiguous, "\(initialized.count) tokens fit \"\(TerminalSafe.text(name ?? ""))\".",
                 hint: "Name one by its URI: " + initialized.map { $0.info.uri.description }.joined(separator: "  "))
         }
         return token

@@ -38,7 +38,7 @@ enum SystemTrustStore {
         guard let status = try RenewalHook.run("update-ca-certificates", limit: limit) else {
             throw KeychainError(
                 .timedOut,
-                what + "did not end within \(Quantity.duration(seconds: limit / .seconds(1))) and was killed.",
+                what + "did not end within \(Plural.duration(seconds: limit / .seconds(1))) and was killed.",
                 hint: "Run it by hand to see why: sudo update-ca-certificates")
         }
         guard status == 0 else {
