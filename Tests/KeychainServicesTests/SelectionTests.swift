@@ -70,8 +70,8 @@ import Testing
 
     @Test func `The configuration of a keychain has its groups`() throws {
         let throwaway = try TestKeychain.make()
-        let file = throwaway.directories.configuration
-            .appending(path: "keychains/\(throwaway.keychain.name).json")
+        let file = throwaway.directories.data
+            .appending(path: "keychains/\(throwaway.keychain.name)/keychain.json")
         let text = try String(contentsOf: file, encoding: .utf8)
         try text.replacingOccurrences(of: "\"name\"", with: "\"accessGroups\": [\"team.app\", \"\"], \"name\"")
             .write(to: file, atomically: true, encoding: .utf8)
