@@ -1,4 +1,4 @@
-/// What a row of the vault represents.
+/// The meaning of a row of the vault.
 ///
 /// An object on the token and a row of the vault cannot be written in one transaction. A change therefore writes the
 /// row first and the object second, and makes the result visible in one transaction. Readers see only live rows. They

@@ -13,7 +13,7 @@ final class RowTree {
     static let fanOut = 64
     private static let bits = 6
 
-    /// What a parent stores about a child, or a leaf node about a row.
+    /// The record that a parent has of a child, or a leaf node of a row.
     struct Entry: Hashable, Sendable {
         var high: UInt64 = 0
         var low: UInt64 = 0
@@ -56,7 +56,7 @@ final class RowTree {
         func removeTreeNodes() throws
     }
 
-    /// What one transaction has checked, for use by the next one.
+    /// The nodes that one transaction has checked, for use by the next one.
     ///
     /// It is valid as long as the bytes of the root stay the same.
     struct Snapshot: Sendable {
@@ -95,7 +95,7 @@ final class RowTree {
         self.previous = previous
     }
 
-    /// What this transaction has checked, to be kept once it is committed; `nil` if it read nothing or is not flushed.
+    /// The checked nodes, to be kept after the commit; `nil` if this transaction read nothing or is not flushed.
     var snapshot: Snapshot? {
         guard let loaded, !isChanged else { return nil }
         return Snapshot(
