@@ -187,8 +187,8 @@ final class SignaturePrefetch: Sendable {
         let own = try OwnSession(token.pool().openSession())
         let original = try handle(own.session)
         do throws(PKCS11Error) {
-            // The copy gets a random id and no label, so that a search for the key, also by other users of the module
-            // in this process, finds only the one on the token.
+            // The copy gets a random id and no label. So a search for the key, also by other code in this process,
+            // finds only the one on the token.
             let key = try own.session.copy(
                 original, changing: [.token(false), .id(Self.randomID()), .bytes(.label, [])])
             let copy = Copy(own: own, key: key, moment: moment)

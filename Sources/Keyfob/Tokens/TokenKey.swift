@@ -249,8 +249,8 @@ extension Keychain {
     ///
     /// - Parameter key: The item.
     /// - Returns: The key.
-    /// - Throws: `KeychainError`; `itemNotFound` for an item that is not on the token, `invalidArgument` for one that
-    ///   is not a private key or whose public key is unknown.
+    /// - Throws: `KeychainError`; `invalidArgument` for an item that is not a private key on the token, or whose public
+    ///   key is unknown; and the errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
     public func tokenKey(for key: KeyItem) throws -> TokenKey {
         guard let object = key.item.object, object.objectClass == .privateKey else {

@@ -2,7 +2,7 @@ import Foundation
 import KeyfobOpenSSL
 import PKCS11
 
-/// What the keychain knows about one object on a token, without its handle.
+/// A description of one object on a token, without its handle.
 ///
 /// Created by reading the object (``TokenObject/init(reading:parsesCertificate:)``) or from the vault's index. It is
 /// encoded as ``ItemAttributes`` with attribute names of its own.

@@ -5,7 +5,7 @@ import PKCS11
 
 /// The only path by which a PIN is sent to a token.
 extension TokenStore {
-    /// What this process knows about the PINs it has sent.
+    /// A record of the PINs that this process has sent.
     struct Admissions {
         /// The PIN that was sent last, or is being sent.
         var sent: TokenPIN?

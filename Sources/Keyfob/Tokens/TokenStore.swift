@@ -374,7 +374,7 @@ final class TokenStore: Sendable {
     ///
     /// - before a change, and before a decryption on such a token, the handle is verified (`verifiedHandle`);
     /// - a signature by such a token is verified with the public key before it is returned (`TokenKey`), which proves
-    ///   the key without a call to the token, and takes less time than a round trip;
+    ///   the key and takes less time than a round trip to the token;
     /// - a wrapping key is verified before it wraps on such a token (`handle(ofSecretKey:)`).
     func handle(of object: TokenObject, in session: borrowing Session) throws -> ObjectHandle {
         let key = HandleKey(object)

@@ -102,7 +102,7 @@ extension SoftHSMDirectory {
     /// Costs one small read for each token if all is well. Any number of processes may call it at once.
     ///
     /// - Parameter deadline: The limit for waiting for the directory's lock.
-    /// - Returns: What was restored, and what could not be.
+    /// - Returns: The tokens that were restored, and those that could not be.
     /// - Throws: `KeychainError` with code `timedOut` if another process holds the lock until `deadline`,
     ///   `fileUnavailable`, or `tokenAmbiguous` if two tokens have the same serial number.
     @discardableResult

@@ -10,7 +10,7 @@ import KeyfobPrimitives
 /// So no Keyfob process reads unknown objects while another one creates objects. Other programs do not know the lock;
 /// see `TokenStore.requireFinished(_:)`.
 extension SoftHSMDirectory {
-    /// What a thread does with the objects.
+    /// The kind of access to the objects.
     enum ObjectAccess { case reading, writing }
 
     /// The file with two byte-range locks for each token.
