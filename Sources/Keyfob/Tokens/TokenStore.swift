@@ -85,13 +85,10 @@ final class TokenStore: Sendable {
     /// Creates a store for a token.
     ///
     /// - Parameters:
-    ///   - uri: Identifies the token.
     ///   - softHSM: The directory the token lies in, if it is one of Keyfob's.
-    ///   - configuration: The configuration of the session pool.
     ///   - keepsHandles: Whether a handle never names another object within one login; `nil` to ask the token.
     ///   - memory: The stored PINs that were refused; `nil` if no stored PIN is sent.
     ///   - keychain: The name of the keychain on the token, if there is one.
-    ///   - logger: The logger.
     ///   - explain: Converts the error of an absent token of Keyfob's into one about the keychain.
     ///   - openModule: Loads the module. Threads that need it first at the same time may each call it.
     ///   - pin: Returns the PIN when the token needs a login; `nil` to read without one.
@@ -184,11 +181,6 @@ final class TokenStore: Sendable {
 
     /// Runs `body` with a session, and again if a handle had become invalid or SoftHSM had dropped an object.
     ///
-    /// - Parameters:
-    ///   - operation: The operation, for error messages.
-    ///   - idempotent: Whether `body` may run again.
-    ///   - body: The work.
-    /// - Returns: The result of `body`.
     /// - Throws: `KeychainError` for errors of the token; other errors of `body`.
     func withSession<Result>(
         _ operation: TokenOperation, idempotent: Bool = true, _ body: (borrowing Session) throws -> Result
@@ -328,9 +320,7 @@ final class TokenStore: Sendable {
         Moment(epoch: try pool().loginEpoch, forgettings: forgettings.load(ordering: .sequentiallyConsistent))
     }
 
-    /// Drops all cached handles and refused mechanisms.
-    ///
-    /// Some tokens reuse the handle of a destroyed object at once.
+    /// Drops all cached handles and refused mechanisms. Some tokens reuse the handle of a destroyed object at once.
     func forgetHandles() {
         forgettings.add(1, ordering: .sequentiallyConsistent)
         state.withLock { state in
@@ -343,8 +333,7 @@ final class TokenStore: Sendable {
 
     /// Whether a handle of this token never comes to name another object within one login.
     ///
-    /// SoftHSM increments its handles and never reuses one (measured). For other tokens this is not known, and some
-    /// reuse the handle of a destroyed object at once.
+    /// SoftHSM never reuses a handle (measured). Some other tokens reuse the handle of a destroyed object at once.
     func keepsHandles() throws -> Bool {
         if let known = state.withLock({ $0.keepsHandles }) { return known }
         let keeps = try isSoftHSM()
@@ -402,9 +391,8 @@ final class TokenStore: Sendable {
         return state.withLock { UInt64($0.handles[key]?.handle.rawValue ?? 0) }
     }
 
-    /// The handle of an object that is about to be changed, after reading back class and fingerprint.
-    ///
-    /// If the handle now names another object, it is dropped and the object is searched again.
+    /// The handle of an object that is about to be changed. Class and fingerprint are read back first; if they differ,
+    /// the object is searched again.
     func verifiedHandle(of object: TokenObject, in session: borrowing Session) throws -> ObjectHandle {
         let handle = try handle(of: object, in: session)
         if try isCurrent(handle, object, in: session) { return handle }
@@ -415,13 +403,9 @@ final class TokenStore: Sendable {
 
     /// The handle of a secret key by its id, searched once for each login; `nil` if the token has no such key.
     ///
-    /// - Parameters:
-    ///   - id: The key's `CKA_ID`.
-    ///   - isSealing: Whether the key is going to seal something. Then, on tokens that may reuse handles, a cached
-    ///     handle is verified, because nothing could open what a wrong key has sealed. Opening needs no check: a wrong
-    ///     key fails, and the error says so.
-    ///   - session: A session of the token.
-    /// - Returns: The handle.
+    /// - Parameter isSealing: Whether the key is going to seal something. Then, on tokens that may reuse handles, a
+    ///   cached handle is verified, because nothing could open what a wrong key has sealed. Opening needs no check: a
+    ///   wrong key fails, and the error says so.
     func handle(
         ofSecretKey id: Data, isSealing: Bool = false, in session: borrowing Session
     ) throws -> ObjectHandle? {
