@@ -54,12 +54,28 @@ let package = Package(
         .target(name: "KeyfobSystem", dependencies: ["CLinux", "KeyfobPrimitives"]),
         // Items, attributes, queries and references: values without input or output.
         .target(name: "KeyfobModel", dependencies: ["KeyfobSystem", "KeyfobPrimitives", "KeyfobOpenSSL"]),
+        // Rows, how they are sealed, and the database that holds them. It knows no token.
+        .target(
+            name: "KeyfobVault",
+            dependencies: [
+                "CLinux", "KeyfobModel", "KeyfobSystem", "KeyfobPrimitives", "KeyfobOpenSSL",
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ]
+        ),
+        // Objects on a token, the keys that wrap on it, PINs, and the SoftHSM tokens that Keyfob makes. It knows no vault.
+        .target(
+            name: "KeyfobToken",
+            dependencies: [
+                "CLinux", "KeyfobModel", "KeyfobSystem", "KeyfobPrimitives", "PKCS11", "KeyfobOpenSSL",
+                .product(name: "Logging", package: "swift-log"),
+            ]
+        ),
         .target(
             name: "Keyfob",
             dependencies: [
-                "CLinux", "KeyfobModel", "KeyfobSystem", "KeyfobPrimitives", "PKCS11", "KeyfobOpenSSL",
-                .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+                "CLinux", "KeyfobVault", "KeyfobToken", "KeyfobModel", "KeyfobSystem", "KeyfobPrimitives", "PKCS11",
+                "KeyfobOpenSSL",
                 .product(name: "Logging", package: "swift-log"),
             ]
         ),

@@ -2,3 +2,5 @@
 @_exported public import KeyfobModel
 @_exported public import KeyfobPrimitives
 @_exported public import KeyfobSystem
+@_exported public import KeyfobToken
+@_exported public import KeyfobVault

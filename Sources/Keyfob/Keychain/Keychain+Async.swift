@@ -405,3 +405,10 @@ extension TokenKey {
         try await keychain.run { try self.decrypt(ciphertext, using: scheme) }
     }
 }
+
+extension Keychain {
+    /// The maximum duration of a single call of the module before an asynchronous caller gets an error.
+    ///
+    /// At least two seconds, since a shorter timeout limits the waiting for other processes, not the token's own work.
+    var moduleLimit: Duration { max(options.timeout, .seconds(2)) }
+}

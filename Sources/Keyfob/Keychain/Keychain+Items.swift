@@ -202,8 +202,10 @@ extension Keychain {
         let keys = try wrappingKeyRows()
         let recipients = try row.recipients.compactMap { recipient -> JSONWebEncryption.RecipientMembers? in
             guard let key = keys.first(where: { $0.id == recipient.wrappingKey }) else { return nil }
+            let suite = try WrapSuites.named(key.suite)
+            let (header, encryptedKey) = suite.members(of: recipient.encryptedKey)
             return JSONWebEncryption.RecipientMembers(
-                keyID: key.keyID, suite: try WrapSuites.named(key.suite), encryptedKey: recipient.encryptedKey)
+                header: [("alg", suite.name), ("kid", key.keyID)] + header, encryptedKey: encryptedKey)
         }
         return JSONWebEncryption(
             secret: secret,
@@ -219,11 +221,11 @@ extension Keychain {
             let row = try store.read(keys.tree, { try $0.row(identity: reference.identity, withSecret: true) })
         else {
             throw KeychainError(
-                .itemNotFound, "\"\(Self.title(item.itemClass, item.attributes))\" is not in keychain \"\(name)\".")
+                .itemNotFound, "\"\(item.attributes.title(of: item.itemClass))\" is not in keychain \"\(name)\".")
         }
         // Open the attributes too: a row whose class or version was edited must not reveal its secret.
         let (itemClass, _) = try keys.openAttributes(row)
-        guard itemClass == item.itemClass else { throw VaultKeys.damaged(cause: nil).naming(row, itemClass) }
+        guard itemClass == item.itemClass else { throw KeychainError.damagedItem(cause: nil).naming(row, itemClass) }
         return (row, itemClass)
     }
 

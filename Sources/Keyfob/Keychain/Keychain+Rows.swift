@@ -444,7 +444,7 @@ extension Keychain {
 
     /// The error for an item whose primary key is taken.
     func duplicate(_ itemClass: ItemClass, _ attributes: ItemAttributes) -> KeychainError {
-        let title = Self.title(itemClass, attributes)
+        let title = attributes.title(of: itemClass)
         guard itemClass != .certificate else {
             return KeychainError(
                 .duplicateItem,
@@ -457,16 +457,6 @@ extension Keychain {
             .duplicateItem, "\"\(title)\" already exists in keychain \"\(name)\".",
             hint: "Replace it: add --replace. Keep it quietly: --if-missing",
             details: ["keychain": name, "name": title])
-    }
-
-    /// The name of an item in messages.
-    static func title(_ itemClass: ItemClass, _ attributes: ItemAttributes) -> String {
-        let candidates: [AttributeName] = switch itemClass {
-        case .genericPassword: [.service, .label, .account]
-        case .internetPassword: [.server, .label, .account]
-        default: [.label]
-        }
-        return candidates.lazy.compactMap { attributes[$0]?.text }.first { !$0.isEmpty } ?? "(no name)"
     }
 
     /// Milliseconds since 1970.

@@ -21,7 +21,7 @@ extension Keychain {
             let found = try store.read(keys.tree) { try rowsToChange(criteria, $0, keys) }
             guard let one = found.first else {
                 throw KeychainError(
-                    .itemNotFound, "\"\(Self.title(item.itemClass, item.attributes))\" was removed meanwhile.",
+                    .itemNotFound, "\"\(item.attributes.title(of: item.itemClass))\" was removed meanwhile.",
                     details: ["keychain": name])
             }
             guard try openSecret(one.row, item.itemClass) ?? SecretBytes([]) == old else { throw changed(item) }
@@ -39,7 +39,7 @@ extension Keychain {
     private func changed(_ item: Item) -> KeychainError {
         KeychainError(
             .vaultBusy,
-            "\"\(Self.title(item.itemClass, item.attributes))\" in keychain \"\(name)\" was changed by somebody else "
+            "\"\(item.attributes.title(of: item.itemClass))\" in keychain \"\(name)\" was changed by somebody else "
                 + "meanwhile; nothing was stored.", details: ["keychain": name])
     }
 }

@@ -74,7 +74,7 @@ extension Keychain {
                 where [.wrappingKeyMissing, .vaultDamaged].contains(error.code)
             { missing = error }
         }
-        throw missing ?? VaultKeys.damaged(cause: nil)
+        throw missing ?? KeychainError.damagedItem(cause: nil)
     }
 
     /// Unwraps one key. Uses one token operation once the handle of the wrapping key is known.

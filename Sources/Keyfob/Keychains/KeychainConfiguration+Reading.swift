@@ -69,7 +69,7 @@ extension KeychainConfiguration {
     }
 }
 
-extension KeychainConfiguration.ModuleLocation {
+extension ModuleLocation {
     /// Reads the form that the compiler encodes for an enumeration: an object with the case, which holds the associated
     /// values.
     fileprivate init?(_ value: JSONText) {

@@ -39,16 +39,6 @@ public struct KeychainConfiguration: Encodable, Sendable {
         case created
     }
 
-    /// The location of a PKCS#11 module.
-    public enum ModuleLocation: Codable, Sendable, Hashable {
-        /// SoftHSM with Keyfob's own directory of tokens.
-        case softHSM
-        /// A shared library.
-        case path(String)
-        /// A module, by its name in p11-kit's configuration.
-        case registered(String)
-    }
-
     /// The label of the first key that seals passwords.
     ///
     /// On a token that Keyfob did not make, the label contains the name of the keychain.

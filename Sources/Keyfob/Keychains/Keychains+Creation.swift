@@ -19,7 +19,7 @@ extension Keychains {
         /// A SoftHSM token that is made with the keychain.
         case new(Protection)
         /// An existing token, with the source of its PIN.
-        case existing(PKCS11URI, KeychainConfiguration.ModuleLocation, pin: SecretBytes, pinSource: PINSource?)
+        case existing(PKCS11URI, ModuleLocation, pin: SecretBytes, pinSource: PINSource?)
     }
 
     /// The results of making a keychain.

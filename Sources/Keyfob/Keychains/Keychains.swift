@@ -275,7 +275,7 @@ public struct Keychains: Sendable {
 
     /// Loads the module of a keychain.
     static func module(
-        _ location: KeychainConfiguration.ModuleLocation, softHSM: SoftHSMDirectory, deadline: Deadline
+        _ location: ModuleLocation, softHSM: SoftHSMDirectory, deadline: Deadline
     ) throws -> Module {
         switch location {
         case .softHSM:

@@ -199,7 +199,7 @@ extension Keychain {
     ///   contains NUL, and the errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
     public func exportIdentity(_ identity: Identity, passphrase: SecretBytes) throws -> Data {
-        let label = Self.title(.identity, identity.attributes)
+        let label = identity.attributes.title(of: .identity)
         let word = ShellWord.operand(label)
         let hint = "Use it in place: keyfob uri \(word)     Public parts: keyfob cert export --chain \(word)"
         guard let object = identity.item.object, object.flags.contains(.extractable) else {

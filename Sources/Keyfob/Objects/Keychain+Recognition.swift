@@ -3,16 +3,6 @@ import KeyfobPrimitives
 import KeyfobOpenSSL
 import PKCS11
 
-/// Identifies a cached answer to the question which public key some private keys have.
-struct KeyProof: Hashable {
-    /// The fingerprint of the keys.
-    let fingerprint: Data
-    /// The number of keys.
-    let count: Int
-    /// The identifiers of the candidate public keys.
-    let candidates: Set<Data>
-}
-
 /// Private keys that do not reveal their public key, and have no public key object or share its identifier with others.
 extension Keychain {
     /// Adds the public keys of such private keys, if a certificate or public key object on the token provably matches.

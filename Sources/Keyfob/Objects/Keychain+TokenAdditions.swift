@@ -150,7 +150,7 @@ extension Keychain {
         complete.merge(attributes)
         complete[.label] = attributes[.label]
         row.primaryKey = try keys.primaryKey(itemClass, complete)
-        row.terms = try keys.terms(itemClass, of: object, attributes)
+        row.terms = try keys.terms(itemClass, object: object.fingerprint, attributes)
         guard itemClass == .certificate, !object.flags.contains(.isPrivate) else { return }
         row.publicName = PublicName(object: object.fingerprint, name: attributes[.label]?.text ?? "")
     }

@@ -109,7 +109,7 @@ extension UnfinishedObject {
         guard row.state != .live else { return nil }
         let (_, attributes) = try keys.openAttributes(row)
         guard let objectClass = attributes[.indexedClass]?.number, let id = attributes[.objectID]?.bytes else {
-            throw VaultKeys.damaged(cause: nil)
+            throw KeychainError.damagedItem(cause: nil)
         }
         rowID = row.id
         state = row.state

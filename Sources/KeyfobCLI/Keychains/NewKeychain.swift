@@ -243,7 +243,7 @@ struct NewKeychain {
     }
 
     private func reportDryRun(
-        _ keychains: Keychains, token: String, uri: String?, module: KeychainConfiguration.ModuleLocation,
+        _ keychains: Keychains, token: String, uri: String?, module: ModuleLocation,
         recoveryFile: String? = nil, pinSource: String?, protection: String?
     ) throws {
         let further = KeychainConfiguration.creationMembers(

@@ -10,7 +10,7 @@ enum TokenChoice {
         let info: TokenInfo
         /// The URI that the user gave, which may contain a PIN source.
         let uri: PKCS11URI
-        let location: KeychainConfiguration.ModuleLocation
+        let location: ModuleLocation
     }
 
     /// Finds the one initialised token with this label or URI.
@@ -134,7 +134,7 @@ enum TokenChoice {
     /// Returns the module with a path or name, else all modules that p11-kit knows. Blocks while they are loaded.
     ///
     /// - Throws: `KeychainError.moduleNotLoaded`.
-    static func modules(_ name: String?) throws -> [(Module, KeychainConfiguration.ModuleLocation)] {
+    static func modules(_ name: String?) throws -> [(Module, ModuleLocation)] {
         do {
             guard let name else {
                 return try quietly(nil) { try Module.registered() }.map {

@@ -12,7 +12,7 @@ import Testing
     }
 
     private static func configuration(
-        name: String = "login", module: KeychainConfiguration.ModuleLocation = .softHSM, pinSource: String? = nil,
+        name: String = "login", module: ModuleLocation = .softHSM, pinSource: String? = nil,
         sealedPIN: PassphraseSeal? = nil, recoverySeal: PassphraseSeal? = nil, unlockTimeout: Int = 28_800,
         created: TimeInterval = 1_795_271_677, in directory: URL = URL(fileURLWithPath: "/k/login", isDirectory: true)
     ) -> KeychainConfiguration {

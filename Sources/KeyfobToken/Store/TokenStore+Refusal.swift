@@ -1,0 +1,56 @@
+import Foundation
+import KeyfobPrimitives
+package import PKCS11
+
+/// Conversion of a token's errors to errors about a keychain.
+extension TokenStore {
+    /// The error about the keychain for an error of this token.
+    ///
+    /// For a wrong PIN it says how many tries are left, as far as the token reports that.
+    package func refusal(_ error: PKCS11Error, _ operation: TokenOperation) -> KeychainError {
+        var flags: TokenFlags = []
+        if error.returnValue == .pinExpired || error.function == .login && error.returnValue == .pinIncorrect {
+            // Needed only for a few words of the message: the refusal is reported even if the token does not answer.
+            flags = (try? pool().tokenInfo().flags) ?? []
+        }
+        if error.function == .login, error.returnValue == .pinIncorrect {
+            refusedPIN.withLock { $0 }?()
+        }
+        let refusal = namingSource(
+            KeychainError.token(error, operation, token: label, serial: uri.serial, flags: flags), error)
+        if let softHSM, refusal.code == .tokenAbsent {
+            // A SoftHSM token consists of files, so do not suggest inserting it.
+            return explain(
+                KeychainError(
+                    .tokenAbsent, refusal.message, hint: remedyOfAbsence(from: softHSM), details: refusal.details,
+                    cause: error))
+        }
+        guard let softHSM, [.failed, .tokenFull].contains(refusal.code) else { return refusal }
+        // SoftHSM does not report that its directory is missing or its disk is full. Ignore failures of this look-up;
+        // the refusal is the error to report.
+        if let serial = uri.serial, case .absent? = try? softHSM.awaitToken(serial: serial, label: label) {
+            return self.refusal(absence(), operation)
+        }
+        for directory in [softHSM.root, softHSM.directory(serial: uri.serial, label: label)].compactMap({ $0 }) {
+            if let shortage = DiskSpace.shortage(in: directory, details: refusal.details, cause: error) {
+                return shortage
+            }
+        }
+        return refusal
+    }
+
+    /// The advice for one of Keyfob's own tokens that is not found.
+    ///
+    /// Blocks for a second if there is a token with an unreadable file, since that may be the one.
+    private func remedyOfAbsence(from softHSM: SoftHSMDirectory) -> String {
+        // Ignore failures of this look-up; the general advice follows.
+        if let serial = uri.serial, case .unclear? = try? softHSM.awaitToken(serial: serial, label: label),
+            let places = try? softHSM.unusableDirectories(deadline: .after(configuration.deadline)), !places.isEmpty
+        {
+            return "It may be in \(places.joined(separator: ", ")), which cannot be read: restore token.object in it "
+                + "from a backup."
+        }
+        return "It belongs in \(softHSM.tokensDirectory.filePath): mount what that lies on, or restore it from a "
+            + "backup. What is there: keyfob token ls"
+    }
+}
