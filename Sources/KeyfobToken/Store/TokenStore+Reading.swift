@@ -110,7 +110,7 @@ extension TokenStore {
         let handles = try session.findObjects()
         var listed = handles.count
         for handle in handles {
-            let found: (isOnToken: Bool, object: TokenObject?)
+            let found: (isOnToken: Bool, object: TokenObject?, lacksParts: Bool)
             do throws(PKCS11Error) { found = try look(at: handle, in: session) } catch {
                 // The object was removed since the search, or by another process without SoftHSM noticing.
                 if error.recovery == .lookUpAgain { continue }
@@ -121,7 +121,7 @@ extension TokenStore {
             if !found.isOnToken { listed -= 1 }
             guard let object = found.object else { continue }
             // SoftHSM shows a truncated file as a complete object with fewer attributes.
-            let isCut = try softHSM != nil && (object.lacksParts || lacksSubject(handle, object, in: session))
+            let isCut = try softHSM != nil && (found.lacksParts || lacksSubject(handle, object, in: session))
             if isCut { debris += 1 } else { objects.append(object) }
         }
         let isWhole = try session.info().isUserLoggedIn && pool().loginEpoch == epoch
@@ -156,20 +156,20 @@ extension TokenStore {
 
     private func look(
         at handle: ObjectHandle, in session: borrowing Session
-    ) throws(PKCS11Error) -> (isOnToken: Bool, object: TokenObject?) {
+    ) throws(PKCS11Error) -> (isOnToken: Bool, object: TokenObject?, lacksParts: Bool) {
         let first = try session.attributes([.objectClass, .token], of: handle)
-        guard first.bool(.token) != false else { return (false, nil) }
+        guard first.bool(.token) != false else { return (false, nil, false) }
         guard let objectClass = first.objectClass else {
             throw PKCS11Error(function: .getAttributeValue, returnValue: .attributeValueInvalid, detail: "no class")
         }
         guard [.certificate, .privateKey, .publicKey, .secretKey].contains(objectClass) else {
-            return (true, nil)
+            return (true, nil, false)
         }
         let values = try session.attributes(TokenObject.attributeTypes(of: objectClass), of: handle)
         guard let object = TokenObject(reading: values, parsesCertificate: true) else {
             throw PKCS11Error(function: .getAttributeValue, returnValue: .attributeValueInvalid, detail: "no value")
         }
-        return (true, object)
+        return (true, object, object.lacksParts(among: values))
     }
 
     private static func isDebris(_ error: PKCS11Error) -> Bool {
@@ -210,10 +210,18 @@ extension TokenStore {
 
 extension TokenObject {
     /// Whether a key lacks attributes that every key of its kind has on SoftHSM.
-    fileprivate var lacksParts: Bool {
+    ///
+    /// A key on a curve that Keyfob does not know is complete; only its size and public half are unknown.
+    fileprivate func lacksParts(among values: AttributeValues) -> Bool {
         guard objectClass == .privateKey || objectClass == .publicKey else { return false }
-        guard keyType == .rsa || keyType == .ec else { return keyType == nil }
-        return sizeInBits == nil || objectClass == .publicKey && publicKeyInfo == nil
+        func isMissing(_ attribute: AttributeType) -> Bool { values[attribute]?.isEmpty ?? true }
+        let isPublic = objectClass == .publicKey
+        return switch keyType {
+        case .rsa?: sizeInBits == nil || isPublic && publicKeyInfo == nil
+        case .ec?: isMissing(.ecParameters) || isPublic && isMissing(.ecPoint)
+        case nil: true
+        default: false
+        }
     }
 
     /// Whether a private and a public key agree on kind and size, as far as both report them.
