@@ -1,7 +1,7 @@
 package import Foundation
 package import KeyfobPrimitives
 package import Logging
-import KeyfobOpenSSL
+package import KeyfobOpenSSL
 package import PKCS11
 package import Synchronization
 

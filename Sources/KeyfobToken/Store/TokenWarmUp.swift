@@ -1,6 +1,6 @@
-package import KeyfobPrimitives
+import KeyfobPrimitives
 import KeyfobOpenSSL
-package import PKCS11
+import PKCS11
 
 /// Opens a token ahead of its first use.
 ///

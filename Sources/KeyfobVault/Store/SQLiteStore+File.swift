@@ -11,7 +11,7 @@ extension SQLiteStore {
     ///
     /// - Throws: `KeychainError` with code `vaultDamaged` if the file is not a vault, or `vaultUnavailable` if it
     ///   cannot be read.
-    package static func checkFile(_ db: Database, path: String) throws {
+    static func checkFile(_ db: Database, path: String) throws {
         let header = try bytes(100, at: 0, of: db, path: path)
         let magic = Array("SQLite format 3".utf8) + [0]
         let application = Int(UInt32(bigEndianBytes: header[68..<72]) ?? 0)

@@ -116,7 +116,7 @@ package final class SQLiteStore: ItemStore {
     /// Opens a connection.
     ///
     /// - Parameter check: Called with the connection before SQLite reads or locks the file.
-    package static func connect(
+    static func connect(
         path: String, use: Use, busyTimeout: TimeInterval,
         check: @escaping @Sendable (Database) throws -> Void = { _ in }
     ) throws -> DatabaseQueue {

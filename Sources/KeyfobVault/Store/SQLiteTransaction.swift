@@ -8,11 +8,11 @@ import GRDBSQLite
 /// Columns are decoded with the throwing call: GRDB's subscripts end the process at a value of another type, which a
 /// damaged file may hold.
 package struct SQLiteTransaction: StoreWriter {
-    package let db: Database
+    let db: Database
     /// The record of the rows; `nil` for a transaction that does not use rows.
     package let tree: RowTree?
 
-    package init(_ db: Database, _ key: RowTreeKey?, previous: RowTree.Snapshot? = nil) {
+    init(_ db: Database, _ key: RowTreeKey?, previous: RowTree.Snapshot? = nil) {
         self.db = db
         tree = key.map { RowTree(key: $0, storage: SQLiteTreeStorage(db: db), previous: previous) }
     }
@@ -37,7 +37,7 @@ package struct SQLiteTransaction: StoreWriter {
         CASE WHEN item.secret_iv IS NULL THEN NULL ELSE x'' END, x'', item.secret_tag
         """
 
-    package func sealedRow(_ row: Row, withSecret: Bool) throws -> SealedRow {
+    func sealedRow(_ row: Row, withSecret: Bool) throws -> SealedRow {
         let hasSecret = row.hasBytes(11)
         var sealed = SealedRow(
             id: try row.decode(atIndex: 0), identity: try row.decode(atIndex: 1),
@@ -315,7 +315,7 @@ package struct SQLiteTransaction: StoreWriter {
 
 /// The storage of a ``RowTree``'s nodes in their table.
 package struct SQLiteTreeStorage: RowTree.Storage {
-    package let db: Database
+    let db: Database
 
     /// The largest number puts the root next to the topmost nodes, which change together with it.
     private static let rootNumber = Int64.max

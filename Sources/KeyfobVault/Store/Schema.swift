@@ -12,7 +12,7 @@ package enum Schema {
     package static let version = 1
 
     /// Makes the tables of a new vault.
-    package static func create(_ db: Database) throws {
+    static func create(_ db: Database) throws {
         try db.execute(sql: tables)
         try db.execute(sql: "PRAGMA application_id = \(applicationID)")
         try db.execute(sql: "PRAGMA user_version = \(version)")
@@ -43,7 +43,7 @@ package enum Schema {
     }
 
     /// Returns messages for the columns of `model` that a vault lacks because of another program or a disk fault.
-    package static func lacks(_ db: Database, of model: [Column]) throws -> [String] {
+    static func lacks(_ db: Database, of model: [Column]) throws -> [String] {
         let present = Set(try columns(of: db))
         let tables = Set(present.map(\.table))
         var missing: [String] = []

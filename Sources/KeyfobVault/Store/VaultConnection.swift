@@ -14,7 +14,7 @@ package final class VaultConnection: Sendable {
     /// - Parameters:
     ///   - database: The connection.
     ///   - keepsQueue: Whether the connection is closed with `closeKeepingQueue`, which keeps GRDB's queue.
-    package init(_ database: any DatabaseWriter, keepsQueue: Bool = false) {
+    init(_ database: any DatabaseWriter, keepsQueue: Bool = false) {
         self.database = database
         self.keepsQueue = keepsQueue
     }
@@ -27,7 +27,7 @@ package final class VaultConnection: Sendable {
     ///
     /// Ending a queue starts a thread of libdispatch, which a command does not need. If the user may start no more
     /// threads, libdispatch waits without a limit.
-    package static func closeKeepingQueue(_ database: any DatabaseWriter) {
+    static func closeKeepingQueue(_ database: any DatabaseWriter) {
         // The end of the process closes a database that cannot be closed here.
         try? database.close()
         _ = unsafe Unmanaged.passRetained(database as AnyObject)
@@ -37,7 +37,7 @@ package final class VaultConnection: Sendable {
     ///
     /// - Throws: `KeychainError` with code `refused` in a process that was forked after the vault was opened; the
     ///   errors of `body`.
-    package func use<Result>(_ body: (any DatabaseWriter) throws -> Result) throws -> Result {
+    func use<Result>(_ body: (any DatabaseWriter) throws -> Result) throws -> Result {
         guard process == getpid() else {
             throw KeychainError(
                 .refused, "this process was forked after the keychain was opened, and cannot use it.",
