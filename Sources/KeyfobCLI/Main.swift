@@ -60,8 +60,10 @@ import PKCS11
         return nil
     }
 
-    /// The failure where an argument, or a variable that names something, holds a PIN: every message that repeats it
-    /// would show the PIN. A completion gets no message.
+    /// The failure if an argument, or a variable that names an object, contains a PIN. Every message that repeats it
+    /// would show the PIN.
+    ///
+    /// Completion prints no messages, so it is not checked.
     private static var exposedPIN: Failure? {
         let arguments = CommandLine.arguments.dropFirst()
         guard arguments.first?.hasPrefix("---completion") != true else { return nil }

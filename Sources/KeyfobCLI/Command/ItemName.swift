@@ -119,9 +119,9 @@ struct ItemName: ExpressibleByArgument {
         return meant
     }
 
-    /// The URI, where the name is meant for one.
+    /// The name as a URI; `nil` if it does not start like one.
     ///
-    /// - Throws: `KeychainError` with code `invalidArgument`; `UsageError` for a PIN in it.
+    /// - Throws: `KeychainError` with code `invalidArgument` for a malformed URI; `UsageError` for a PIN in it.
     private func uri() throws -> PKCS11URI? {
         guard PKCS11URI.hasScheme(text) else { return nil }
         let uri: PKCS11URI
@@ -180,8 +180,10 @@ extension ItemName {
         return Self.distinct(found)
     }
 
-    /// All items of a certificate that are meant: those that bear the name, or that the URI names. Where neither names
-    /// an item, such as for a fingerprint, each.
+    /// Returns the items of a certificate that the name means, and its other items.
+    ///
+    /// The items with this label, or that match the URI, are meant. If there are none, for example because the name is
+    /// a fingerprint, all are meant.
     ///
     /// - Throws: `KeychainError.itemNotFound` if the certificate is gone, and the errors of `find`.
     func certificates(
@@ -199,8 +201,10 @@ extension ItemName {
         return (Self.distinct(named), Self.distinct(all).filter { item in !named.contains { Self.isSame($0, item) } })
     }
 
-    /// Items without their copies: an object that another tool has written twice is two items of one reference. Under
-    /// two labels it is two.
+    /// Returns the items without duplicates.
+    ///
+    /// An object that another tool has written twice is two items with one reference. Items with different labels are
+    /// not duplicates.
     private static func distinct<Item: KeychainItem>(_ items: [Item]) -> [Item] {
         items.reduce(into: []) { distinct, item in
             if !distinct.contains(where: { isSame($0, item) }) { distinct.append(item) }

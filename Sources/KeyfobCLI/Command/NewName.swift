@@ -7,7 +7,7 @@ import PKCS11
 
 /// Checks for the name of a new object.
 enum NewName {
-    /// Refuses a name by which nothing would be found again: one that is empty or blank, or begins like a URI.
+    /// Refuses a name that no command could find again: an empty or blank one, or one that starts like a URI.
     ///
     /// - Throws: `ValidationError`.
     static func check(_ name: String) throws {

@@ -111,8 +111,10 @@ extension GlobalOptions {
         }
     }
 
-    /// Whether a keychain is on the token of a label or URI. The token is asked where the URI names a slot or a module,
-    /// of which the configuration says nothing; one that does not answer is not the one.
+    /// Whether a keychain is on the token of a label or URI.
+    ///
+    /// If the URI names a slot or a module, the token itself is read, because the configuration contains neither. A
+    /// token that does not answer does not match.
     static func isOn(_ wanted: PKCS11URI, _ configuration: KeychainConfiguration) -> Bool {
         // A keychain whose token URI is invalid is on no token.
         guard let token = try? PKCS11URI(configuration.token) else { return false }

@@ -52,7 +52,7 @@ struct ScratchDirectory: ~Copyable {
     static func sweep(candidates: [String] = ScratchDirectory.candidates) -> Int {
         var count = 0
         for parent in candidates where MemoryFileSystem.holds(parent) {
-            // A directory that cannot be listed has nothing of ours to be found.
+            // A directory that cannot be listed contains none of our directories.
             let names = (try? FileManager.default.contentsOfDirectory(atPath: parent)) ?? []
             for name in names where name.hasPrefix(prefix) {
                 let path = parent + "/" + name

@@ -71,10 +71,10 @@ struct SecretEdit: ParsableCommand {
         var isStored = false
         while !isStored {
             do {
-                // Ctrl-C belongs to the editor meanwhile, and the file must be wiped whatever ends it.
+                // While the editor runs, Ctrl-C belongs to it. The file must be wiped however the editor ends.
                 draft.value = try Interruption.finishing { try edit(draft.value, in: editor, canAsk: canAsk) }
             } catch let error as KeychainError where canAsk && draft.value != old {
-                // What was typed before is not lost with a second editor.
+                // Keeps the text of an earlier round if the editor fails in a later one.
                 isStored = try HangWatch.keepingDraft { try ask(error, &draft, in: keychain) }
                 continue
             }
@@ -154,9 +154,7 @@ struct SecretEdit: ParsableCommand {
             details: error.details, cause: error.cause)
     }
 
-    /// Lets a person change `old` and returns what is then in the file.
-    ///
-    /// Without the newline with which editors end a file.
+    /// Opens `old` in the editor, and returns the content of the file afterwards, without the newline that editors add.
     private func edit(_ old: SecretBytes, in editor: Editor, canAsk: Bool) throws -> SecretBytes {
         let directory = try ScratchDirectory()
         let given = old.isEmpty ? old : old + SecretBytes([0x0A])
@@ -177,14 +175,14 @@ struct SecretEdit: ParsableCommand {
     }
 
     private static func run(_ editor: Editor, on file: String, in directory: borrowing ScratchDirectory) throws {
-        // By the shell, since the variables may hold options, as in EDITOR="code --wait". Ctrl-C belongs to the editor,
-        // and its status is the one that counts: the shell would end with 130 when the editor has long stored all.
+        // The shell splits variables that contain options, such as EDITOR="code --wait". It traps SIGINT, because
+        // otherwise it would end with status 130 after Ctrl-C, even if the editor then stored the text.
         try Interruption.check()
         var process = try ChildProcess(
-            // What an editor gives to a filter goes through a temporary file.
+            // An editor passes text to a filter through a temporary file.
             ["/bin/sh", "-c", "trap : INT; export TMPDIR=\"$2\"; \(editor.command) \"$1\"", "sh", file, directory.path],
             input: STDIN_FILENO, output: STDOUT_FILENO, inOwnGroup: false, keeping: directory.lock)
-        // Once more, before anything is typed: what was typed would be lost to a signal that came before the editor.
+        // Checked again before the user types anything: a signal from before the editor started would discard the text.
         try Interruption.check()
         let status = process.exitStatus(by: .after(.seconds(365 * 86_400))) ?? 1
         guard status == 0 else {

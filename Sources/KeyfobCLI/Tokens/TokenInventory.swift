@@ -189,19 +189,19 @@ extension TokenInventory.Entry {
         return uri
     }
 
-    /// Whether a URI names the token, by all that it says of token, slot and module.
+    /// Whether all attributes of a URI match the token, its slot and its module.
     func isNamed(by wanted: PKCS11URI) -> Bool {
         guard TokenChoice.names(wanted, uri) else { return false }
         if isOurs, !mayBeOurs(wanted) { return false }
         guard isOurs ? needsModule(wanted) : wanted.namesSlotOrModule else { return isOurs || slot != nil }
-        // A token that does not say what it is is not the one that was asked for.
+        // A token that cannot be read does not match.
         return (try? currentSlot(waiting: Keychain.Options().timeout).map { try wanted.matches($0) }) ?? false
     }
 
-    /// Whether a URI may name a token in Keyfob's own directory, by what is known without loading the module.
+    /// Whether a URI may name a token in Keyfob's own directory, without loading the module.
     ///
-    /// SoftHSM shows one directory in a process. To look into ours hides the tokens of others from the same command, so
-    /// that a URI which names a slot or a module and no token means one of those.
+    /// A process can use only one SoftHSM directory. Opening Keyfob's directory hides other SoftHSM tokens from this
+    /// command. So a URI with a slot or a module, but without a token label or serial, means one of those other tokens.
     private func mayBeOurs(_ wanted: PKCS11URI) -> Bool {
         func fits(_ part: String?, _ own: String) -> Bool { part.map { $0.isIdentical(to: own) } ?? true }
         guard fits(wanted.libraryManufacturer, "SoftHSM"),
@@ -214,10 +214,10 @@ extension TokenInventory.Entry {
         wanted.namesSlot || wanted.libraryVersion != nil || wanted.moduleName != nil || wanted.modulePath != nil
     }
 
-    /// The slot that the token is in now; `nil` where it is gone.
+    /// Returns the slot that the token is in now; `nil` if the token is gone.
     ///
-    /// - Parameter timeout: How long a token of ours is waited for.
-    /// - Throws: `KeychainError`, `PKCS11Error`.
+    /// - Parameter timeout: How long to wait for a token of Keyfob's own.
+    /// - Throws: `KeychainError` or `PKCS11Error` if the token's directory or module cannot be used.
     func currentSlot(waiting timeout: Duration) throws -> Slot? {
         guard isOurs, slot == nil else { return slot }
         let directory = Keychains().softHSM
@@ -227,7 +227,8 @@ extension TokenInventory.Entry {
         var uri = PKCS11URI()
         uri.token = label
         uri.serial = serial
-        // While nobody logs in to a token: SoftHSM would not find the one whose file that has emptied.
+        // Excludes logins of other processes: a login empties the token's file for a moment, and SoftHSM would not find
+        // the token then.
         return try directory.holdingLoginLock(until: deadline) { try directory.module().slot(matching: uri) }
     }
 
