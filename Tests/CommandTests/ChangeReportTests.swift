@@ -53,7 +53,7 @@ import Testing
                 environment: home.environment)
             let result = try tool.run()
             #expect(result.status == 1 && result.error.contains("standard output cannot be written"), "\(result.error)")
-            let isDone = result.error.contains("what was asked for is done, but standard output")
+            let isDone = result.error.contains("the command succeeded, but standard output")
             #expect(isDone == options.isEmpty, "\(result.error)")
         }
     }
@@ -131,7 +131,7 @@ import Testing
     @Test(arguments: [[], ["secret"], ["-k", "login", "keychain"]])
     func `if a verb is missing, the error names the verb`(words: [String]) throws {
         let result = try Tool.keyfob(words + ["--json"], environment: [:]).run()
-        #expect(result.status == 2 && result.error.contains("a command is missing behind"), "\(result.error)")
+        #expect(result.status == 2 && result.error.contains("a command is missing after"), "\(result.error)")
         let plain = try Tool.keyfob(words + ["--no-input"], environment: [:]).run()
         #expect(plain.status == 2 && plain.error.contains("SUBCOMMANDS:"), "\(plain.error)")
     }

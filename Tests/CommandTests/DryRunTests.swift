@@ -156,7 +156,7 @@ import Testing
         #expect(lines[2].hasPrefix("  leaf    www.example.org   valid until "))
         #expect(lines[3] == "  chain   1 intermediate to be stored, root not stored")
         #expect(lines[4] == "Would import identity \"web\".")
-        #expect(lines[5] == "Nothing was imported (--dry-run).")
+        #expect(lines[5] == "Dry run: nothing was imported.")
         #expect(try run(pair + ["--dry-run"]).output.contains("Would import identity \"web\"."))
 
         for (words, options) in [(file, ["--extractable"]), (pair, ["--replace"])] {
@@ -171,12 +171,12 @@ import Testing
             let again = try run(words + ["--dry-run"])
             #expect(
                 again.output == "Unchanged: identity \"web\" already has this key and certificate.\n"
-                    + "Nothing was imported (--dry-run).\n", "\(again)")
+                    + "Dry run: nothing was imported.\n", "\(again)")
             guard words == file else { continue }
             let refused = try run(pair + ["--dry-run"])
             let replaced = try run(pair + ["--dry-run", "--replace"])
             #expect(refused.status == 4 && refused.error.contains("Replace it: add --replace"), "\(refused)")
-            #expect(replaced.output.contains("\n  kept    the present one, as web@20"), "\(replaced)")
+            #expect(replaced.output.contains("\n  kept    the current one, as web@20"), "\(replaced)")
         }
     }
 

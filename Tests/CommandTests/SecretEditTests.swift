@@ -89,7 +89,7 @@ import Testing
         let (household, environment) = try make(change, "exit 1")
         let edit = try household.keyfob(["secret", "edit", "x"], typing: ["e", "q"], environment: environment)
         #expect(edit.result.status == 1, "\(edit.result.error)")
-        #expect(edit.result.error.contains("ended with status 1") && edit.result.error.contains("is gone"))
+        #expect(edit.result.error.contains("ended with status 1") && edit.result.error.contains("was discarded"))
         #expect(try household.keyfob(["get", "x"]).output == "theirs\n")
     }
 
@@ -97,8 +97,8 @@ import Testing
         let (household, environment) = try make(change)
         let edit = try household.keyfob(["secret", "edit", "x"], environment: environment)
         #expect(edit.status == 13, "\(edit.error)")
-        #expect(edit.error.hasPrefix("keyfob: nobody can be asked here"))
-        #expect(edit.error.contains("What was typed is lost."))
+        #expect(edit.error.hasPrefix("keyfob: questions cannot be asked here"))
+        #expect(edit.error.contains("Your text is lost."))
         #expect(try household.keyfob(["get", "x"]).output == "theirs\n")
     }
 
@@ -122,7 +122,7 @@ import Testing
             "[ $(wc -c < \"$1\") = 33554433 ] && echo typed > \"$1\"")
         let edit = try household.keyfob(["secret", "edit", "x"], typing: [answer], environment: environment)
         #expect(edit.result.status == status, "\(edit.result.error)")
-        #expect(edit.result.error.contains("the editor has left more than 32.0 MiB"))
+        #expect(edit.result.error.contains("the editor has written more than 32.0 MiB"))
         #expect(try household.keyfob(["get", "x"]).output == value)
     }
 
@@ -133,7 +133,7 @@ import Testing
         let terminal = try PseudoTerminal()
         let command = household.directory.file("command")
         Thread {
-            let prompt = "or give it up (q): "
+            let prompt = "or discard it (q): "
             guard terminal.output(until: prompt).contains(prompt),
                 let text = FileManager.default.contents(atPath: command).map({ String(decoding: $0, as: UTF8.self) }),
                 let process = pid_t(text.trimmingBlanks)
@@ -148,7 +148,7 @@ import Testing
             environment: household.environment.merging(["EDITOR": "exec " + editor]) { $1 }
         ).run()
         #expect(edit.status == 128 + number, "\(edit.error)")
-        #expect(edit.error.contains("the editor has left more than 32.0 MiB"))
+        #expect(edit.error.contains("the editor has written more than 32.0 MiB"))
         #expect(!FileManager.default.fileExists(atPath: try editedFile(household)))
         #expect(try household.keyfob(["get", "x"]).output == "old\n")
     }
@@ -218,7 +218,7 @@ import Testing
         let next = try household.keyfob(["secret", "edit", "x"], environment: environment)
         #expect(
             next.status == 0
-                && next.error.contains("wiped what an editor of an earlier edit has left"), "\(next.error)")
+                && next.error.contains("wiped the file that an earlier edit has left"), "\(next.error)")
         #expect(!FileManager.default.fileExists(atPath: (path as NSString).deletingLastPathComponent))
     }
 

@@ -76,8 +76,8 @@ enum HangWatch {
     private static func error(_ lock: AwaitedLock?, _ age: CallAges.Age) -> KeychainError {
         guard let lock else { return .hanging(age.call, for: age.total) }
         return KeychainError(
-            .timedOut, "\(lock.holderName) holds a lock on a file of SoftHSM's, and does not let it go.",
-            hint: "If it was stopped, it goes on after: kill -CONT \(lock.holder)",
+            .timedOut, "\(lock.holderName) holds a lock on a file of SoftHSM and does not release it.",
+            hint: "If the process is stopped, resume it: kill -CONT \(lock.holder)",
             details: ["pid": String(lock.holder)])
     }
 
@@ -103,7 +103,7 @@ enum HangWatch {
             guard let oldest = age ?? (waited >= limits.lock ? pending.first : nil) else { continue }
             guard drafts.withLock({ $0 == 0 }) else {
                 let subject =
-                    lock.map { "\($0.holderName), which holds a lock on a file of SoftHSM's" }
+                    lock.map { "\($0.holderName), which holds a lock on a file of SoftHSM" }
                     ?? "\(oldest.call.function) of the module \(TerminalSafe.text(oldest.call.module))"
                 if told != oldest.call.number { StandardError.writeLast("keyfob: waiting for \(subject)…\n") }
                 told = oldest.call.number
@@ -117,7 +117,7 @@ enum HangWatch {
         let failure = Failure(
             KeychainError(
                 error.code, error.message,
-                hint: (error.hint ?? "") + "\nWhat this command had begun the next one undoes; a removal it finishes.",
+                hint: (error.hint ?? "") + "\nThe next command undoes what this one began; it finishes a removal.",
                 details: error.details))
         let form = ErrorForm(Array(CommandLine.arguments.dropFirst()))
         if !isSilent { StandardError.writeLast(form.isJSON ? failure.json : failure.text(verbose: form.isVerbose)) }

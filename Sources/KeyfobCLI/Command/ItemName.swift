@@ -111,7 +111,7 @@ struct ItemName: ExpressibleByArgument {
         // For removal, a common name matches only items without a label.
         if !isByCommonName, let other = meant.lazy.compactMap(\.label).first(where: { !$0.isEmpty }) {
             let error = notFound([], noun, keychain)
-            let which = current.isEmpty ? "An earlier version" : "One that is called otherwise"
+            let which = current.isEmpty ? "An earlier version" : "An item with another name"
             throw KeychainError(
                 error.code, error.message, hint: "\(which) has this common name: \"\(TerminalSafe.text(other))\"",
                 details: error.details)
@@ -268,8 +268,8 @@ extension ItemName {
             let object = hash == nil ? nil : try Self.keys(in: keychain).first { $0.publicKeyHash == hash }
             throw KeychainError(
                 error.code,
-                "no key is called \"\(text)\" on token \"\(keychain.tokenLabel)\"; that of identity \"\(text)\" is "
-                    + "\(object?.label.map { "\"\($0)\"" } ?? "without a name") there.",
+                "no key is called \"\(text)\" on token \"\(keychain.tokenLabel)\"; the key of identity "
+                    + "\"\(text)\" \(object?.label.map { "is called \"\($0)\"" } ?? "has no name") there.",
                 hint: "The identity's key: keyfob key rm \(mark)     With its certificate: "
                     + "keyfob identity rm \(ShellWord.operand(text))",
                 details: error.details)
@@ -289,8 +289,8 @@ extension ItemName {
         guard !identities.contains(where: { $0.key.publicKeyHash == key.publicKeyHash }) else { return }
         let names = try [identity.key, key].map { Self.short(try Self.fingerprints(of: $0, in: keychain)) }
         throw KeychainError(
-            .ambiguous, "identity \"\(text)\" has another key by now than the one that bears its name.",
-            hint: "The identity's: keyfob key rm \(names[0])     The earlier: keyfob key rm \(names[1])",
+            .ambiguous, "identity \"\(text)\" now has another key than the one with its name.",
+            hint: "The current key: keyfob key rm \(names[0])     The earlier key: keyfob key rm \(names[1])",
             details: ["name": text])
     }
 
@@ -300,8 +300,8 @@ extension ItemName {
         else { return }
         let mark = Self.short(try Self.fingerprints(of: key, in: keychain))
         throw KeychainError(
-            .ambiguous, "key \"\(text)\" is that of identity \"\(name)\" by now.",
-            hint: "If you mean it: keyfob key rm \(mark)", details: ["name": text])
+            .ambiguous, "key \"\(text)\" now belongs to identity \"\(name)\".",
+            hint: "To remove it: keyfob key rm \(mark)", details: ["name": text])
     }
 
     /// The keys of a keychain with their labels on the token. A pair is represented by its private key.

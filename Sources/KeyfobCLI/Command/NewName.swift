@@ -20,7 +20,7 @@ enum NewName {
     /// - Throws: `ValidationError`.
     static func requireNoURI(_ name: String) throws {
         guard !PKCS11URI.hasScheme(name) else {
-            throw ValidationError("A name that begins with \"pkcs11:\" is a URI to every other command.")
+            throw ValidationError("A name cannot begin with \"pkcs11:\", because other commands read it as a URI.")
         }
     }
 

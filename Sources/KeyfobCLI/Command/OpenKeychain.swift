@@ -107,7 +107,7 @@ extension GlobalOptions {
         guard try isOn(wanted, Keychains().configuration(keychain)) else {
             throw UsageError(
                 "keychain \"\(keychain)\" is not on token \"\(token)\"; nothing was done.",
-                hint: "Give one of the two. What is where: keyfob token ls")
+                hint: "Give one of the two. Tokens and keychains: keyfob token ls")
         }
     }
 
@@ -162,7 +162,7 @@ extension Keychain.Options {
     /// The reason why a call of the token may take long.
     private static func reason(_ call: String) -> String {
         call == PKCS11Function.login.rawValue
-            ? " to log in" : ": a large key takes its time, and some tokens want to be touched"
+            ? " to log in" : ": large keys take time, and some tokens require a touch"
     }
 }
 
@@ -185,7 +185,7 @@ struct TerminalPrompter: Prompter {
         } catch let error as KeychainError {
             throw error
         } catch {
-            throw KeychainError(.failed, "the terminal could not be asked.", cause: error)
+            throw KeychainError(.failed, "the terminal cannot be used.", cause: error)
         }
     }
 }

@@ -39,7 +39,7 @@ struct RecoveryFile {
             return
         }
         throw KeychainError(
-            .refused, "there are a thousand recovery files in \(HomePath.home) already.",
+            .refused, "there are already 1000 recovery files in \(HomePath.home).",
             hint: "Give a file: --recovery-file FILE")
     }
 
@@ -50,8 +50,8 @@ struct RecoveryFile {
         let rest = """
 
 
-            This is the recovery code of the Keyfob keychain "\(keychain)". Whoever has it and the keychain's files
-            can open the keychain without its passphrase. Keep it on paper or on another machine.
+            This is the recovery code of the Keyfob keychain "\(keychain)". Anyone who has it and the keychain's
+            files can open the keychain without its passphrase. Keep it on paper or on another machine.
 
             To use it: keyfob unlock \(keychain) --recovery
 

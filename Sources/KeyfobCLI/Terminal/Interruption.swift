@@ -161,7 +161,7 @@ enum Interruption {
         if unsafe state.pointee.waking < 0 {
             var (waking, wakening): (Int32, Int32) = (-1, -1)
             guard unsafe keyfob_pipe(&waking, &wakening) == 0 else {
-                throw KeychainError(.failed, "no answer can be waited for: too many files are open (errno \(errno)).")
+                throw KeychainError(.failed, "cannot wait for an answer: too many files are open (errno \(errno)).")
             }
             unsafe (state.pointee.waking, state.pointee.wakening) = (waking, wakening)
         }

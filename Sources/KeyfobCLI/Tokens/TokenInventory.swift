@@ -90,7 +90,7 @@ struct TokenInventory {
         guard let entry = inventory.entries.first(where: { $0.keychains.contains(keychain.name) }) else {
             throw KeychainError(
                 .tokenAbsent, "the token of keychain \"\(keychain.name)\" is not present.",
-                hint: "Insert it, or mount what it lies on. What is there: keyfob token ls",
+                hint: "Insert it, or mount its file system. List the tokens: keyfob token ls",
                 details: ["keychain": keychain.name])
         }
         return entry
@@ -167,8 +167,8 @@ struct TokenInventory {
             let present = entries.map(\.label).filter { !$0.isEmpty }.joined(separator: ", ")
             throw KeychainError(
                 .tokenAbsent, "token \"\(name)\" is not present.",
-                hint:
-                    "Insert it, or see what is there: keyfob token ls. Present now: \(present.isEmpty ? "none" : present)",
+                hint: "Insert it, or list the tokens: keyfob token ls. "
+                    + "Present now: \(present.isEmpty ? "none" : present)",
                 details: ["token": name])
         }
         guard found.count == 1 else {
@@ -286,7 +286,7 @@ struct SelectedToken {
         isOurs = entry.isOurs
         guard let slot = try entry.currentSlot(waiting: global.patience) else {
             throw KeychainError(
-                .tokenAbsent, "token \"\(name)\" is not present.", hint: "See what is there: keyfob token ls",
+                .tokenAbsent, "token \"\(name)\" is not present.", hint: "List the tokens: keyfob token ls",
                 details: ["token": name])
         }
         self.slot = slot
@@ -328,7 +328,7 @@ struct SelectedToken {
         if let keychain { return try keychain.tokenInfo() }
         do { return try slot.tokenInfo() } catch {
             throw KeychainError(
-                .tokenAbsent, "the token does not answer.", hint: "See what is there: keyfob token ls", cause: error)
+                .tokenAbsent, "the token does not answer.", hint: "List the tokens: keyfob token ls", cause: error)
         }
     }
 }

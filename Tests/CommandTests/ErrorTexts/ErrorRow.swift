@@ -154,7 +154,7 @@ extension ErrorRow {
             hint: [#"Did you mean "db/prod"?"#, "keyfob ls"], details: ["name", "keychain"]),
         ErrorRow(
             testDescription: "a secret among the arguments", attempt: "keyfob set db/prod hunter2", status: 2, code: "usage",
-            message: ["secret values are not taken from the command line"], hint: ["--stdin", "keyfob set db/prod"]),
+            message: ["secret values are not accepted on the command line"], hint: ["--stdin", "keyfob set db/prod"]),
         ErrorRow(
             testDescription: "database locked",
             before: """
@@ -314,7 +314,7 @@ extension ErrorRow {
             hint: ["called like the keychain", "--token NAME"]),
         ErrorRow(
             testDescription: "an option of another command", attempt: "keyfob identity check web --host 10.9.9.9", status: 2,
-            code: "usage", message: ["unknown option '--host'."], hint: ["An option of: keyfob cert verify", "--help"]),
+            code: "usage", message: ["unknown option '--host'."], hint: ["Commands with this option: keyfob cert verify", "--help"]),
         ErrorRow(
             testDescription: "wrong usage", before: "trusted", attempt: "keyfob cert verify web --usage client", status: 11,
             code: "cert.wrong_usage", message: [#"certificate "web" is not for usage "client""#],
@@ -335,13 +335,13 @@ extension ErrorRow {
             testDescription: "a program that cannot use tokens",
             before: "pair web web; keyfob identity import -q web.key web.pem --name web",
             attempt: "keyfob uri web --for haproxy", status: 8, code: "mechanism.unsupported",
-            message: ["haproxy reads private keys from PEM files only"], hint: ["keyfob uri web --for nginx"]),
+            message: ["haproxy reads private keys only from PEM files"], hint: ["keyfob uri web --for nginx"]),
         ErrorRow(
             testDescription: "a program with a certificate of another usage",
             before: "keyfob identity create -q srv --dns localhost --self-signed",
             attempt: "keyfob uri srv --for curl --check", status: 11, code: "cert.wrong_usage",
-            message: [#"certificate "srv" is not for usage "client", which curl has for it"#],
-            hint: ["It is for: serverAuth", "--usage client"], details: ["certificate"]),
+            message: [#"certificate "srv" is not valid for usage "client", which curl needs"#],
+            hint: ["It is valid for: serverAuth", "--usage client"], details: ["certificate"]),
         ErrorRow(
             testDescription: "an issuer that is not there",
             attempt: "keyfob identity create web --cn web --issuer corp", status: 3, code: "item.not_found",

@@ -375,7 +375,7 @@ import Testing
         #expect(result.status == 0, "\(result.error)")
         let lines = screen.split(whereSeparator: \.isNewline)
         #expect(lines.contains("    1 row was removed by another program"), "\(screen)")
-        #expect(lines.contains { $0.hasPrefix("Take the items as they are? [y/N]") }, "\(screen)")
+        #expect(lines.contains { $0.hasPrefix("Accept the items as they are? [y/N]") }, "\(screen)")
         #expect(!screen.contains("\\n"), "\(screen)")
     }
 

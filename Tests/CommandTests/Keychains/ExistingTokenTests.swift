@@ -188,17 +188,17 @@ import Testing
             ["FAULTY_TARGET": TestToken.modulePath, "FAULTY_REFUSE": "no-login"]) { $1 }
         let create = ["init", "--keychain", "card", "--token", "card", "--module", module]
         let refused = try household.failure(create + ["--pin-source", "env:WRONG_PIN"], environment: environment)
-        #expect(refused.code == "usage" && refused.hint.contains("leave --pin-source out"))
+        #expect(refused.code == "usage" && refused.hint.contains("leave out --pin-source"))
         let made = try household.keyfob(create, environment: environment)
         try #require(made.status == 0, "\(made.error)")
-        let truth = "Token \"card\" wants no login: whoever reaches it opens keychain \"card\"."
+        let truth = "Token \"card\" requires no login: any program that can use it can open keychain \"card\"."
         #expect(made.output.contains(truth), "\(made.output)")
         let set = try household.keyfob(["set", "a", "--stdin"], input: Data("value".utf8), environment: environment)
         try #require(set.status == 0, "\(set.error)")
 
         let status = try household.keyfob(["status"], environment: environment)
         #expect(status.output.contains("opens without asking"), "\(status.output)\(status.error)")
-        #expect(status.output.contains("whoever reaches it opens the keychain"), "\(status.output)")
+        #expect(status.output.contains("any program that can use it can open the keychain"), "\(status.output)")
         for command in ["lock", "unlock"] {
             let told = try household.keyfob([command], environment: environment)
             #expect(told.status == 0 && told.output.contains("Nothing"), "\(command): \(told.output)\(told.error)")

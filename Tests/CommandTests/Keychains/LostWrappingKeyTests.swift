@@ -32,6 +32,6 @@ import Testing
             #expect(!checked.output.contains("--accept") && !checked.output.contains("Accepted"), "\(checked.output)")
         }
         let removed = try household.keyfob(["keychain", "rm", "card", "--yes"], environment: environment)
-        #expect(removed.status == 0 && removed.output.contains("is not there any more"), "\(removed.output)")
+        #expect(removed.status == 0 && removed.output.contains("no longer exists"), "\(removed.output)")
     }
 }

@@ -44,7 +44,7 @@ import Testing
         let quiet = try household.keyfob(["rm", "mail", "--yes", "--if-exists"] + options)
         #expect(quiet.status == 0 && quiet.output.hasPrefix("Nothing to do"), "\(quiet.output)\(quiet.error)")
         let again = try household.failure(["rm", "mail", "--yes"] + options)
-        #expect(again.status == 3 && again.hint.hasPrefix("It is the server of another one: keyfob rm "), "\(again)")
+        #expect(again.status == 3 && again.hint.hasPrefix("It is the server of another item: keyfob rm "), "\(again)")
         // Who reads may say it by the server, where lists show nothing of that name.
         #expect(try household.keyfob(["get", "mail"] + options).output == "B\n")
         let words = try #require(again.hint.firstMatch(of: /keyfob (rm .*)/)).1
@@ -83,7 +83,7 @@ import Testing
         for result in results {
             #expect(result.status == 4, "\(result)")
             #expect(result.error.contains("matches 2 items: generic, internet me@imap.example.org."), "\(result.error)")
-            #expect(result.error.contains("Say which: --kind generic or --kind internet\n"), "\(result.error)")
+            #expect(result.error.contains("Choose one: --kind generic or --kind internet\n"), "\(result.error)")
         }
         #expect(try household.keyfob(["rm", "mail", "--yes", "--kind", "internet"]).status == 0)
         #expect(try household.keyfob(["get", "mail"]).output == "generic\n")

@@ -108,7 +108,7 @@ import Testing
             for command in commands {
                 let failure = try household.failure(command + server, input: Data("x".utf8))
                 #expect(failure.code == "usage" && failure.status == 2, "\(command): \(failure)")
-                #expect(failure.hint.contains("leave out --label"), "\(command): \(failure)")
+                #expect(failure.hint.contains("Leave out --label"), "\(command): \(failure)")
             }
         }
         #expect((try household.document(["ls"])["items"] as? [Any])?.isEmpty == true)
@@ -123,7 +123,7 @@ import Testing
             #expect(try household.keyfob(["get", item.name]).output == item.name + "\n", "\(item)")
         }
         let copy = try household.failure(["secret", "copy", "gh", "copy", "--to", "login", "--label", "Copy"])
-        #expect(copy.code == "usage" && copy.hint.contains("leave out --label"), "\(copy)")
+        #expect(copy.code == "usage" && copy.hint.contains("Leave out --label"), "\(copy)")
     }
 
     @Test func `items that a name fits are listed by what tells them apart`() throws {

@@ -72,7 +72,7 @@ struct ProgramTests {
         #expect(first.status == 0 && !first.output.contains("Note:"), "\(first)")
         let forced = commands[isFirst ? 1 : 0] + ["--allow-mixed-keys"]
         let second = try Tool.keyfob(forced, environment: home.environment).run()
-        #expect(second.output.contains("holds an Ed25519 key, \"ed\": beside one"), "\(second)")
+        #expect(second.output.contains("has an Ed25519 key, \"ed\". OpenSSL"), "\(second)")
         try home.makeSelfSigned("api")
         let imported = try home.keyfob(
             "identity", "import", home.file("api.key"), home.file("api.pem"), "--name", "api", "--allow-mixed-keys")
@@ -87,7 +87,7 @@ struct ProgramTests {
         try home.shell("./keyfob identity create web --dns w.example --self-signed")
         try home.shell("./keyfob identity renew web --force")
         let hidden = try home.run("./keyfob uri web --for java --check")
-        #expect(hidden.status != 0 && hidden.error.contains("Java sees one certificate of a key"), "\(hidden)")
+        #expect(hidden.status != 0 && hidden.error.contains("Java sees only one certificate of a key"), "\(hidden)")
         #expect(try home.shell("./keyfob uri web --for java").contains("keyfob identity retire web"))
         try home.shell("./keyfob identity retire web --yes")
         let seen = try home.run("./keyfob uri web --for java --check")
@@ -159,7 +159,7 @@ struct ProgramTests {
         for (program, names) in ["nginx": ["a$b", "*", "[x]", "?"], "httpd": ["${b}", "*", "[x]", "?"], "ssh": ["${b}"]] {
             for name in names {
                 let refused = try home.run("./keyfob uri imported --for \(program) --write './\(name)'")
-                #expect(refused.status == 2 && refused.error.contains("for something else"), "\(program): \(refused)")
+                #expect(refused.status == 2 && refused.error.contains("would interpret"), "\(program): \(refused)")
             }
         }
         #expect(try home.run("./keyfob uri imported --for httpd --write './a$b'").status == 0)
