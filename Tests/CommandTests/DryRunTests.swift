@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The output of a dry run: that of the run, as far as it is known.
+/// The output of a dry run, which is that of the run as far as it is known in advance.
 @Suite struct DryRunTests {
     /// Commands of each verb that changes something, in an order in which all of them succeed.
     private static let commands = [
@@ -107,7 +107,7 @@ import Testing
     @Test(arguments: [
         "web --cn x --self-signed", "k --cn x --self-signed", "aes --cn x --self-signed",
         "web@2030-01-02 --cn x --self-signed", "new --cn x --key rsa --size 100 --self-signed",
-        "new --subject nonsense --self-signed", "new --email nobody --self-signed", "new --uri nowhere --self-signed",
+        "new --subject nonsense --self-signed", "new --email nonsense --self-signed", "new --uri nowhere --self-signed",
         "new --cn x --issuer nobody", "new --cn x --issuer web", "new --cn x --authority --issuer low",
         "new --cn x --authority --path-length 256 --self-signed", "new --cn x --issuer exec:no-such-program",
         "new --dns x.example --issuer acme:http://x.example --listen 80",

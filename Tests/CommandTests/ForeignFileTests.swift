@@ -8,7 +8,7 @@ struct ForeignFileTests {
     /// An arc of X.667: a UUID as a number, which does not fit into 64 bits.
     private let large = "2.25.329800735698586629295641978511506172918"
 
-    @Test func `a key of three primes is refused, since a token stores two`() throws {
+    @Test func `a key of three primes is refused, because tokens store two`() throws {
         let home = try IdentityHome()
         try home.shell(
             """

@@ -4,7 +4,7 @@ import Testing
 
 /// Names, passphrases and unusual parts of imported PKCS#12 files.
 @Suite struct ImportedFileTests {
-    /// Makes `NAME.p12` from the identity `NAME` of `makeSelfSigned`, under the passphrase in `pass`.
+    /// Makes `NAME.p12` from the identity `NAME` of `makeSelfSigned`, encrypted with the passphrase in `pass`.
     private func makeFile(_ home: IdentityHome, _ name: String, called friendlyName: String? = nil) throws {
         try home.makeSelfSigned(name)
         try home.shell(
@@ -120,7 +120,7 @@ import Testing
     }
 
     @Test(arguments: ["-algorithm X25519", "-algorithm ED448", "-algorithm EC -pkeyopt ec_paramgen_curve:P-224"])
-    func `a key that no token takes does not prevent the import of the rest of its file`(kind: String) throws {
+    func `a key that no token accepts does not prevent the import of the rest of its file`(kind: String) throws {
         let home = try IdentityHome()
         for name in ["a", "b"] { try home.makeSelfSigned(name) }
         try home.shell(

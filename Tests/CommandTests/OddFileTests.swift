@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: ["old new", "new old"], [true, false])
-    func `of an expired certificate and the current one of a key the current one is used`(
+    func `if a key has an expired and a current certificate, the current one is used`(
         _ order: String, _ isPKCS12: Bool
     ) throws {
         let home = try IdentityHome()

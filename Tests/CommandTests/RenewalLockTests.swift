@@ -129,7 +129,7 @@ import Testing
         #expect(renewed.status == 0 && renewed.output.contains("  order of before found, "), "\(renewed)")
     }
 
-    @Test func `of two simultaneous timers the second has nothing to do`() throws {
+    @Test func `the second of two simultaneous timers has nothing to do`() throws {
         let bench = try Bench()
         try bench.makeDue()
         let output = try bench.home.shell(

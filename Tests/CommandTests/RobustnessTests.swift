@@ -73,8 +73,8 @@ import Testing
             ? "" : "$other \"$KEYFOB\" init --unattended -q; $other \"$KEYFOB\" set a --from-env V -q"
         let text = try home.shell(
             """
-            export HOME="$PWD/nobody" V=v; unset XDG_RUNTIME_DIR; mkdir nobody
-            other=; \(isRoot ? "chown 65534 nobody; chmod 755 .; other='/usr/bin/setpriv --reuid 65534 --clear-groups'" : "")
+            export HOME="$PWD/unprivileged" V=v; unset XDG_RUNTIME_DIR; mkdir unprivileged
+            other=; \(isRoot ? "chown 65534 unprivileged; chmod 755 .; other='/usr/bin/setpriv --reuid 65534 --clear-groups'" : "")
             \(preparation)
             $other /usr/bin/prlimit --nproc=1 "$KEYFOB" \(command) >output || echo $?
             $other "$KEYFOB" keychain check >output
@@ -206,7 +206,7 @@ import Testing
         #expect(result.output == "\(128 + number)\n", "\(result.error)")
     }
 
-    @Test func `of several commands that generate a key of one name at once, one succeeds`() async throws {
+    @Test func `only one of several commands that generate a key with one name at once succeeds`() async throws {
         let home = try IdentityHome()
         for round in 0..<3 {
             let results = try await home.atOnce(Array(repeating: ["key", "generate", "k\(round)"], count: 4))

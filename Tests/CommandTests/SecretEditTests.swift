@@ -9,8 +9,8 @@ import Testing
 
 /// Text that the user has typed in an editor.
 @Suite struct SecretEditTests {
-    /// A household with item `x`, and an editor: the n-th time it is started, it copies the file it was given to
-    /// `seenN` and does what the n-th of `steps` says with the file `$1`.
+    /// A home with item `x`, and an editor. At its n-th start, the editor copies its file to `seenN`, and runs the n-th
+    /// of `steps` with the file as `$1`.
     private func make(_ steps: String...) throws -> (household: TestHome, environment: [String: String]) {
         let household = try TestHome.unattended()
         try household.set("x", "old")
@@ -93,7 +93,7 @@ import Testing
         #expect(try household.keyfob(["get", "x"]).output == "theirs\n")
     }
 
-    @Test func `if the user cannot be asked, that is reported before and after`() throws {
+    @Test func `if questions cannot be asked, that is reported before and after`() throws {
         let (household, environment) = try make(change)
         let edit = try household.keyfob(["secret", "edit", "x"], environment: environment)
         #expect(edit.status == 13, "\(edit.error)")

@@ -96,7 +96,8 @@ import Testing
         }
     }
 
-    /// Ends a program by a signal to this process, which then gets some more, each after the previous one was recorded.
+    /// Ends a program by a signal to this process, and then sends more signals, each after the previous one was
+    /// recorded.
     private static func endProgram(thenSignal times: Int) throws {
         var program = try ChildProcess(["sleep", "300"], input: STDIN_FILENO, output: STDOUT_FILENO, inOwnGroup: true)
         kill(getpid(), SIGHUP)

@@ -35,7 +35,7 @@ import Testing
         ("set a 3<>fifo <fifo", "standard input"), ("cert import - 3<>fifo <fifo", "standard input"),
         ("set a --from-file /dev/stdin 3<>fifo <fifo", "/dev/stdin"),
     ])
-    func `data from a file or pipe is waited for as long as --timeout says`(
+    func `commands wait for data from a file or pipe as long as --timeout says`(
         words: String, name: String
     ) throws {
         let home = try IdentityHome()

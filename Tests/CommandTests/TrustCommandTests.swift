@@ -187,7 +187,7 @@ import Testing
         #expect(fetched.error.contains("http://127.0.0.1:\(port)/ca.der answered with"), "\(fetched.error)")
     }
 
-    @Test func `of the places that a certificate names the first few are asked, within the time limit`() throws {
+    @Test func `only the first few addresses in a certificate are asked, within the time limit`() throws {
         let home = try IdentityHome()
         try home.makeWeb()
         try home.shell(
@@ -305,7 +305,7 @@ import Testing
         #expect(bad.status == 11 && bad.output.contains("FAIL"), "\(bad.output)\(bad.error)")
     }
 
-    @Test func `a report says that trust stays with the previous version, and how the next one is trusted`() throws {
+    @Test func `a report says that only the previous version is trusted, and how to trust the next one`() throws {
         let home = try IdentityHome()
         let authority = ["identity", "create", "ta", "--cn", "TA", "--authority", "--self-signed", "--lifetime", "10d"]
         try #require(Tool.keyfob(authority, environment: home.environment).run().status == 0)
@@ -360,7 +360,7 @@ import Testing
         let verified = try home.keyfob("cert", "verify", home.file("old.pem"))
         #expect(verified.error.contains("certificate \"old.pem\" expired on"), "\(verified.error)")
         #expect(verified.error.contains("(3 days ago)."), "\(verified.error)")
-        // In a message as in a list.
+        // The same in a message and in a list.
         try home.makeSelfSigned("ancient", days: -1500)
         let ancient = try home.keyfob("cert", "verify", home.file("ancient.pem"))
         #expect(ancient.error.contains("(4 years ago)."), "\(ancient.error)")

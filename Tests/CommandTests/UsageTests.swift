@@ -88,7 +88,7 @@ import Testing
         #expect(result.status == 2)
         #expect(result.error.contains("one of: any, server, client,"), "\(result.error)")
         #expect(!result.error.contains("\\n"))
-        // Only those that the command accepts.
+        // Only the formats that the command accepts.
         let format = try Tool.keyfob(["ls", "--format", "xml"]).run()
         #expect(format.error.contains("'json'") && !format.error.contains("pkcs12"), "\(format.error)")
         #expect(try !Tool.keyfob(["ls", "--help"]).run().output.contains("pkcs12"))

@@ -6,7 +6,7 @@ import Testing
 
 /// The additional output of `-v` and `-vv`, and the certificates in `status`.
 @Suite struct VerbosityTests {
-    @Test func `twice verbose names each call of the token's library and its result, and no other value`() throws {
+    @Test func `-vv names each call of the token's module and its result, and no other value`() throws {
         let household = try TestHome.unattended()
         try household.set("x", "correct horse")
         let quiet = try household.keyfob(["get", "x", "-v"])

@@ -1,36 +1,35 @@
 import Testing
 
-/// One way to fail, and what the user is told.
+/// One failure, and the error that the user gets.
 struct ErrorRow: CustomTestStringConvertible, Sendable {
-    /// What there is before.
+    /// The keychain before the failure.
     enum Home: Sendable {
-        /// Nothing yet.
+        /// No keychain.
         case empty
         /// A keychain that opens without asking.
         case unattended
-        /// A keychain on a token behind the module that can be told to refuse. Its PIN is 1234, in the variable
-        /// `CARD_PIN`.
+        /// A keychain on a token behind the module that can refuse calls. The PIN is 1234, in the variable `CARD_PIN`.
         case card
     }
 
     let testDescription: String
     var home = Home.unattended
-    /// A script of sh that has to succeed, with the functions that `ErrorTextTests.prelude` has. What it leaves running
-    /// is in a session of its own, whose number it writes to the file `job`.
+    /// A script of sh that must succeed. It can use the functions of `ErrorTextTests.prelude`. It starts background
+    /// processes in a separate session, whose number it writes to the file `job`.
     var before = ""
-    /// What undoes an attempt, so that it can be made once more.
+    /// A script that undoes an attempt, so that it can be repeated.
     var reset = ":"
-    /// What the token refuses during the attempt; see `faulty.c`.
+    /// The refusals of the token during the attempt; see `faulty.c`.
     var refusing = ""
     /// The command that fails.
     let attempt: String
     let status: Int32
     let code: String
-    /// What the message has to say.
+    /// Texts that the message must contain.
     let message: [String]
-    /// What the hint has to say.
+    /// Texts that the hint must contain.
     var hint: [String] = []
-    /// Facts for programs that must be there, by name.
+    /// The names of details that the error must have.
     var details: [String] = []
     /// Whether the message is the same at the second attempt.
     var isSteady = true
@@ -328,7 +327,7 @@ extension ErrorRow {
             message: [#"key "web" cannot leave token "login": it is marked not extractable"#],
             hint: ["keyfob uri web", "keyfob cert export --chain web"]),
         ErrorRow(
-            testDescription: "permission", attempt: "nobody trust add ca.pem --scope system", status: 12, code: "refused",
+            testDescription: "permission", attempt: "unprivileged trust add ca.pem --scope system", status: 12, code: "refused",
             message: ["cannot write the system trust store: needs root"],
             hint: ["sudo", "keyfob trust add ca.pem --scope user"]),
         ErrorRow(
@@ -353,7 +352,7 @@ extension ErrorRow {
     ]
 }
 
-/// Stores three items and damages the second behind Keyfob's back.
+/// Stores three items and damages the second in the database.
 private let damagedItem = """
     for name in a b c; do printf v | keyfob set -q $name --stdin; done
     python3 -c 'import sqlite3, sys

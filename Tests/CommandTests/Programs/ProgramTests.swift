@@ -7,7 +7,7 @@ import Testing
 
 @testable import KeyfobCLI
 
-/// Every program that `--for` knows, actually started, with a key made on the token and one imported.
+/// Every program that `--for` supports, started with a key made on the token and with an imported one.
 @Suite("Programs that use a key on the token", .enabled(if: OpenSSLEngine.path != nil, "OpenSSL's pkcs11 engine is not installed"))
 struct ProgramTests {
     /// The content of each proof: the protocol, or the completed action.
@@ -135,7 +135,7 @@ struct ProgramTests {
                 #expect(!output.contains("\u{202e}") && !output.contains("\u{7}"), "\(program): \(output)")
             }
         }
-        // The printed command is correct all the same.
+        // The printed command is correct nevertheless.
         let command = try home.shell("./keyfob uri \(word) --for curl --json | python3 -c \(Self.hook)")
         let written = try home.run("PATH=$PWD:$PATH; " + command)
         #expect(written.status == 0 && written.output.contains("Wrote "), "\(command): \(written.error)")

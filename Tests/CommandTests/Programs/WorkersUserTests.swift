@@ -12,7 +12,7 @@ import Testing
         if: OpenSSLEngine.path != nil && Machine.hasOwnMounts && Machine.hasServers,
         "needs root, OpenSSL's pkcs11 engine, nginx, and Debian's apache2"))
 struct WorkersUserTests {
-    @Test("root is told first that workers will not reach its keychain, and the check says the same", arguments: [
+    @Test("a note for root says that workers cannot read its keychain, and the check reports the same", arguments: [
         ("nginx", "www-data"), ("httpd", "www-data"), ("nginx", "daemon"), ("httpd", "daemon"),
     ])
     func unreachable(program: String, user: String) throws {
