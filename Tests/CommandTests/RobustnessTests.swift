@@ -269,13 +269,13 @@ import Testing
             case "install": ["identity", "install", name, "--cert", home.file(name + ".pem")]
             default: ["identity", "renew", name, "--force"] + (round % 2 == 0 ? ["--new-key"] : [])
             }
-            // From before the first change to after the last.
+            // The kills cover the time from before the first change to after the last.
             let time = String(format: "%.3f", 0.02 * Double(round + 1))
             _ = try Tool(
                 "/usr/bin/timeout", ["-s", "KILL", time, Tool.keyfob([]).path] + command, environment: home.environment
             ).run()
             if verb == "renew" {
-                // Old or new, one of them serves.
+                // The old or the new identity can serve.
                 let own = try home.keyfob("identity", "ls", "--format", "tsv").output.split(separator: "\n")
                 #expect(own.filter { $0.hasPrefix("web\t") }.count == 1)
             } else {

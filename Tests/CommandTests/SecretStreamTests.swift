@@ -112,7 +112,7 @@ import Testing
     @Test func `each question is answered by a line or by a signal, and leaks no descriptor`() async {
         await #expect(processExitsWith: .exitCode(7)) {
             Interruption.install()
-            // In the place of a terminal.
+            // Pipes stand in for a terminal.
             let (line, silence) = (Pipe(), Pipe())
             try line.fileHandleForWriting.write(contentsOf: Data("y\n".utf8))
             func descriptors() throws -> Int {
