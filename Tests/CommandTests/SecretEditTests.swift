@@ -37,7 +37,7 @@ import Testing
         let (household, environment) = try make(change, "echo more >> \"$1\"")
         let edit = try household.keyfob(["secret", "edit", "x"], typing: ["e"], environment: environment)
         #expect(edit.result.status == 0, "\(edit.result.error)")
-        #expect(edit.result.error.contains("was changed by somebody else"))
+        #expect(edit.result.error.contains("was changed by another process"))
         #expect(try seen(household, 2) == "typed\n")
         #expect(try household.keyfob(["get", "x"]).output == "typed\nmore\n")
     }

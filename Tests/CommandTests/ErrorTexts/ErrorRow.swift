@@ -288,12 +288,12 @@ extension ErrorRow {
             testDescription: "untrusted",
             before: "chain; keyfob identity import -q web.key web.pem r10.pem --name web",
             attempt: "keyfob cert verify web --untrusted root.pem", status: 11, code: "cert.untrusted",
-            message: [#"certificate "web" leads to "Root", which nobody has decided to trust"#], hint: ["keyfob trust add"]),
+            message: [#"certificate "web" leads to "Root", which you have not decided to trust"#], hint: ["keyfob trust add"]),
         ErrorRow(
             testDescription: "untrusted for a usage",
             before: "chain; keyfob identity import -q web.key web.pem r10.pem --name web",
             attempt: "keyfob cert verify web --untrusted root.pem --usage server", status: 11, code: "cert.untrusted",
-            message: [#"leads to "Root", which nobody has decided to trust"#], hint: ["--for server"]),
+            message: [#"leads to "Root", which you have not decided to trust"#], hint: ["--for server"]),
         ErrorRow(
             testDescription: "wrong host", before: "trusted", attempt: "keyfob cert verify web --host api.example.org",
             status: 11, code: "cert.host_mismatch", message: [#"certificate "web" is not for host "api.example.org""#],
