@@ -165,7 +165,7 @@ import Testing
             #expect(halves.contains { $0["class"] as? String == half }, "\(name): \(halves)")
             #expect(halves.allSatisfy { $0["type"] as? String == key["type"] as? String }, "\(name): \(halves)")
         }
-        // The module is the same too; a list also has its path.
+        // The name of the module is the same too; `token show` also has its path.
         let listed = try #require(try household.document(["token", "ls"])["tokens"] as? [[String: Any]])
         let own = try #require(listed.first { $0["own"] as? Bool == true })
         #expect(own["module"] as? String == "softhsm2")
