@@ -1,20 +1,24 @@
 import PKCS11
 
-/// Tokens that let everybody in.
+/// Tokens without a PIN.
 extension Keychain {
-    /// Whether the token wants a login. One that does not checks no PIN: it opens the keychain to whoever reaches it,
-    /// and nothing locks that.
+    /// Whether the token needs a login.
     ///
-    /// Blocks for loading the module, except for a token that Keyfob made, which wants one. An NSS database whose
-    /// password is empty is a token that wants none. Corresponds to `CKF_LOGIN_REQUIRED`.
+    /// A token that does not need one checks no PIN: the keychain is open to any process that can access the token, and
+    /// cannot be locked. An example is an NSS database with an empty password. Corresponds to `CKF_LOGIN_REQUIRED`.
     ///
-    /// - Throws: `KeychainError`; `tokenAbsent`, `moduleNotLoaded`, and what the token refuses.
+    /// Blocks for loading the module, except for a token created by Keyfob, which always needs a login.
+    ///
+    /// - Returns: Whether it needs one.
+    /// - Throws: `KeychainError`; `tokenAbsent`, `moduleNotLoaded`, and errors of the token.
     package func wantsLogin() throws -> Bool {
         guard configuration.module != .softHSM else { return true }
         return try tokenInfo().flags.contains(.loginRequired)
     }
 
-    /// - Throws: `KeychainError` where there is no PIN by which somebody could prove to be there.
+    /// Checks that there is a PIN by which a person can prove presence.
+    ///
+    /// - Throws: `KeychainError` with code `refused` if the token needs no login.
     func requireLogin() throws {
         guard try !wantsLogin() else { return }
         throw KeychainError(

@@ -2,23 +2,24 @@ import Foundation
 import KeyfobPrimitives
 import PKCS11
 
-/// Where the PIN comes from, and what it is.
+/// The PIN and its source.
 extension Keychain {
-    /// The source that the PIN or passphrase comes from, and who named it.
+    /// The source of the PIN or passphrase, and the setting that named it.
     ///
-    /// - Throws: `KeychainError` with code `invalidArgument` where what names it is no source.
+    /// - Returns: The source.
+    /// - Throws: `KeychainError` with code `invalidArgument` if a setting does not name a valid source.
     public func pinSource() throws -> PINSourceSelection {
         try PINSourceSelection(
             option: options.pinSource, uri: token.uri.pinSource,
             configured: configuration.pinSource.map { try PINSource(parsing: $0) }, environment: pinEnvironment)
     }
 
-    /// Has somebody who knows the passphrase or the PIN say it, although the keychain is unlocked.
+    /// Asks a person for the passphrase or the PIN even if the keychain is unlocked.
     ///
-    /// Blocks for as long as it takes a person to answer.
+    /// Blocks until the person answers.
     ///
-    /// - Throws: `KeychainError`; `pinRequired` where nobody can be asked, `passphraseIncorrect` or `pinIncorrect` for
-    ///   a wrong answer, `cancelled`.
+    /// - Throws: `KeychainError`; `pinRequired` if no person can be asked, `refused` if the token needs no PIN,
+    ///   `passphraseIncorrect` or `pinIncorrect` for a wrong answer, `cancelled`.
     @available(*, noasync, message: "call it from a thread of your own")
     package func confirmPresence() throws {
         let source = try pinSource().source
@@ -30,7 +31,7 @@ extension Keychain {
                     + "prompt, pinentry")
         }
         try requireLogin()
-        // A sealed PIN is proved by opening its seal; another one only by comparing, for it is not sent twice.
+        // A sealed PIN is verified by opening its seal. Any other PIN is only compared, so that it is not sent twice.
         let given = try pin(from: read(source, pinPurpose), isRecoveryCode: false)
         guard configuration.sealedPIN == nil else { return }
         _ = try keys()
@@ -47,7 +48,7 @@ extension Keychain {
         // A source may take a variable out of the environment, which a module that is being loaded reads.
         token.awaitOpening()
         do throws(KeychainError) { return try source.read(purpose, from: pinEnvironment) } catch {
-            // The file that a PIN lies in goes with its keychain.
+            // Explains a missing file of a keychain that was removed.
             throw Keychains(directories).explanation(of: error, configuration)
         }
     }
@@ -56,9 +57,15 @@ extension Keychain {
         configuration.sealedPIN == nil ? .unlock(keychain: name) : .passphrase(keychain: name)
     }
 
-    /// The token's PIN: what a source gave, or what the passphrase that it gave unseals.
+    /// The token's PIN: the secret itself, or the PIN that the secret unseals.
     ///
-    /// - Parameter stored: The source, where it gives the same again.
+    /// - Parameters:
+    ///   - secret: The PIN, the passphrase or the recovery code.
+    ///   - isRecoveryCode: Whether `secret` is the recovery code.
+    ///   - stored: The source, if it gives the same secret again.
+    /// - Returns: The PIN.
+    /// - Throws: `KeychainError`; `passphraseIncorrect`, `refused` if the keychain has no recovery code,
+    ///   `invalidArgument` for a malformed one.
     func pin(from secret: SecretBytes, isRecoveryCode: Bool, stored: PINSource? = nil) throws -> SecretBytes {
         let uuid = configuration.uuid.uuidString.lowercased()
         if isRecoveryCode {
@@ -73,7 +80,8 @@ extension Keychain {
         }
     }
 
-    /// A wrong passphrase with the names of the keychain and of the source that gave it; another error as it is.
+    /// Adds the names of the keychain and of the source to the error for a wrong passphrase; returns other errors
+    /// unchanged.
     private func wrongPassphrase(_ error: KeychainError, _ stored: PINSource?) -> KeychainError {
         guard error.code == .passphraseIncorrect else { return error }
         return KeychainError(

@@ -1,23 +1,27 @@
 import Foundation
 import KeyfobPrimitives
 
-/// The state that lies between two commands.
+/// The unlocked state between commands.
 extension Keychain {
-    /// The state that lies between two commands.
+    /// The store for the unlocked state between commands.
     public var unlockedState: UnlockedState { UnlockedState(directories: directories) }
 
     /// The name of this keychain's state in ``unlockedState``.
     public var stateName: String { configuration.uuid.uuidString.lowercased() }
 
-    /// Whether a process has left state for others. Nothing is taken over from it.
+    /// Whether a process has stored state for other processes. Does not restore it.
     var isUnlockedForSession: Bool {
-        // State that cannot be read is no state.
+        // State that cannot be read counts as absent.
         ((try? unlockedState.location(of: stateName)) ?? nil) != nil
     }
 
-    /// Leaves what unlocks the keychain for other processes of this user.
+    /// Stores the PIN and metadata key for other processes of this user.
     ///
-    /// - Parameter timeout: Seconds until it is no longer there; 0 never, `nil` as the keychain is configured.
+    /// - Parameters:
+    ///   - pin: The PIN.
+    ///   - keys: The vault's keys.
+    ///   - timeout: Seconds until the state expires; 0 for never, `nil` for the keychain's configured timeout.
+    /// - Returns: The location of the state.
     func leaveUnlocked(
         pin: SecretBytes, _ keys: VaultKeys, timeout: Int? = nil
     ) throws -> UnlockedState.Location {
@@ -26,13 +30,13 @@ extension Keychain {
             timeout: timeout ?? configuration.unlockTimeout)
     }
 
-    /// Takes over what another process has left; `nil` where there is nothing.
+    /// Restores the state that another process has stored; `nil` if there is none.
     func restoreUnlockedState() throws -> VaultKeys? {
         let lockings = lockState.withLock { $0.lockings }
         guard let payload = try unlockedState.load(stateName),
             let (pin, metadataKey, vault) = Self.decode(payload)
         else { return nil }
-        // Under the keys of another vault nothing is found, as if there were nothing.
+        // With the keys of another vault every search would be empty, so report the mismatch.
         guard vault == store.identity else {
             throw KeychainError(
                 .vaultDamaged,
@@ -42,10 +46,10 @@ extension Keychain {
                 details: ["path": configuration.vault])
         }
         let keys = try VaultKeys(metadataKey: metadataKey, vault: store.identity)
-        // What was refused was another PIN than the one that somebody has unlocked it with since.
+        // The refused PIN may differ from the one that another process has unlocked the keychain with since.
         token.forgetRefusal(unlessOf: pin)
         let isLocked = lockState.withLock { state in
-            // Read before another thread locked the keychain, and with it removed what was read.
+            // Another thread has locked the keychain and removed the state since it was read.
             guard state.lockings == lockings else { return true }
             state.keys = keys
             state.pin = pin
@@ -53,12 +57,12 @@ extension Keychain {
             return false
         }
         if isLocked { return nil }
-        // Whoever looked at public objects before has sessions without a login.
+        // A thread that read public objects before has sessions without a login.
         try token.adoptPIN()
         return keys
     }
 
-    // The payload between commands: the PIN's length in two bytes, the PIN, the metadata key, the vault's identity.
+    // The payload: the PIN's length in two bytes, the PIN, the metadata key, the vault's identity.
     private func encode(pin: SecretBytes, metadataKey: SecretBytes) -> SecretBytes {
         let length = UInt16(truncatingIfNeeded: pin.count).bigEndianBytes
         return SecretBytes(joining: [SecretBytes(length), pin, metadataKey, SecretBytes(store.identity)])
@@ -71,7 +75,8 @@ extension Keychain {
             let end = 2 + count + 32
             guard bytes.count == end + 16 else { return nil }
             guard let first = bytes.baseAddress else { return nil }
-            // By addresses: to make data of a slice, Swift's runtime looks through all conformances of the program.
+            // By address: creating Data from a slice makes Swift's runtime search all protocol conformances of the
+            // program.
             return unsafe (
                 SecretBytes(UnsafeRawBufferPointer(start: first + 2, count: count)),
                 SecretBytes(UnsafeRawBufferPointer(start: first + 2 + count, count: 32)),

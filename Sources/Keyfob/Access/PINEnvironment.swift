@@ -1,20 +1,24 @@
 import Foundation
 public import KeyfobPrimitives
 
-/// Asks a person for a secret; the command implements it for the terminal.
+/// Asks a person for a secret. The command-line tool implements it for the terminal.
 public protocol Prompter: Sendable {
-    /// Shows `prompt` and reads one line without echo; twice, until both are equal, with `confirm`.
+    /// Shows `prompt` and reads one line without echo.
     ///
-    /// - Throws: `cancelled` when the person gives up.
+    /// - Parameters:
+    ///   - prompt: The prompt.
+    ///   - confirm: Whether to read the line twice, until both are equal.
+    /// - Returns: The secret.
+    /// - Throws: `KeychainError` with code `cancelled` if the person cancels.
     func readSecret(prompt: String, confirm: Bool) throws(KeychainError) -> SecretBytes
 }
 
-/// What PIN sources may use: a person to ask, and limits on what is trusted.
+/// The environment that PIN sources read from: how to ask a person, and limits on trust and time.
 ///
-/// One value serves a whole process, and its copies share a memory: what a source can give only once
-/// (an environment variable, a descriptor) is kept there for a later login.
+/// One value serves a whole process, and its copies share memory. A secret that a source can give only once (an
+/// environment variable, a descriptor) is kept there for a later login.
 public struct PINEnvironment: Sendable {
-    /// Who asks; `nil` where there is no terminal.
+    /// Asks a person; `nil` if there is no terminal.
     public var prompter: (any Prompter)?
 
     /// Whether asking is forbidden. Interactive sources then fail at once.
@@ -23,25 +27,27 @@ public struct PINEnvironment: Sendable {
     /// Whether files that others can read are accepted.
     public var allowInsecureFiles: Bool
 
-    /// Where systemd put this service's credentials.
+    /// The directory of this service's systemd credentials.
     public var credentialsDirectory: String?
 
     /// The pinentry program: a name to look up in `PATH`, or a path.
     public var pinentryProgram: String
 
-    /// How long a `cmd:` may run before it is killed, and how long a pipe may keep the PIN back: one that is named by
-    /// its descriptor only where there is nobody to ask.
+    /// The time limit for a `cmd:` source, which is killed afterwards, and for a pipe.
+    ///
+    /// For a pipe that is named by its descriptor, it applies only if there is no person to ask or `descriptorDeadline`
+    /// is set.
     public var commandDeadline: Duration
 
-    /// How long a descriptor may keep the PIN back, whoever is there; `nil` where nobody has said.
+    /// If set, ``commandDeadline`` limits a descriptor even if there is a person to ask. The value itself is not used.
     public var descriptorDeadline: Duration?
 
-    /// How long a person has to answer pinentry.
+    /// The time limit for a person to answer pinentry.
     public var pinentryDeadline: Duration
 
-    /// What sources that give their secret only once have given.
+    /// The secrets of sources that give their secret only once.
     struct Memory {
-        // One or two entries, and mostly none: a dictionary is more work to set up than ever to search this.
+        // An array, because there are at most one or two entries, and usually none.
         private var secrets: [(source: PINSource, secret: SecretBytes)] = []
         /// The sources that a thread is reading.
         fileprivate var reading: [PINSource] = []
@@ -60,10 +66,10 @@ public struct PINEnvironment: Sendable {
 
     let memory = Lock(Memory())
 
-    /// `$CREDENTIALS_DIRECTORY`.
+    /// The value of `$CREDENTIALS_DIRECTORY`.
     public static var credentialsDirectory: String? { EnvironmentVariable.value("CREDENTIALS_DIRECTORY") }
 
-    /// Makes an environment. Reads nothing.
+    /// Creates an environment. Reads no secret.
     public init(
         prompter: (any Prompter)? = nil, noInput: Bool = false, allowInsecureFiles: Bool = false,
         credentialsDirectory: String? = PINEnvironment.credentialsDirectory,
@@ -80,14 +86,18 @@ public struct PINEnvironment: Sendable {
         self.pinentryDeadline = pinentryDeadline
     }
 
-    /// Whether somebody is there who may be asked.
+    /// Whether there is a person, and asking is allowed.
     var hasPerson: Bool { !noInput && prompter != nil }
 
-    /// What `read` reads from `source`, which gives it only once; where it was read before, what it gave then.
+    /// Reads a source that gives its secret only once; later calls return the same secret.
     ///
-    /// Blocks while another thread reads it, which needs its time or a person.
+    /// Blocks while another thread reads the source.
     ///
-    /// - Throws: What `read` throws.
+    /// - Parameters:
+    ///   - source: The source.
+    ///   - read: Reads the source.
+    /// - Returns: The secret.
+    /// - Throws: Errors of `read`.
     func once(
         _ source: PINSource, _ read: () throws(KeychainError) -> SecretBytes
     ) throws(KeychainError) -> SecretBytes {
@@ -107,7 +117,8 @@ public struct PINEnvironment: Sendable {
         return secret
     }
 
-    /// The variable that `source` names, which is then gone; where it was taken before, what it was then.
+    /// Takes the environment variable of `source` and removes it from the environment; later calls return the same
+    /// value.
     func variable(_ name: String, of source: PINSource) -> SecretBytes? {
         memory.withLock { memory in
             if let value = EnvironmentVariable.take(name) { memory.keep(value, from: source) }
@@ -115,7 +126,7 @@ public struct PINEnvironment: Sendable {
         }
     }
 
-    /// Wipes what was kept. For `lock`: a later login then needs a fresh source.
+    /// Wipes the remembered secrets when the keychain is locked. A later login then needs a new source.
     public func forget() {
         memory.withLock { memory in memory.forget() }
     }

@@ -1,18 +1,18 @@
-/// What a PIN or passphrase is asked for: the words of the prompt and of the errors.
+/// The purpose of a PIN or passphrase: the texts of the prompt and of the errors.
 public struct PINPurpose: Sendable, Hashable {
-    /// What a terminal shows before the cursor, without the colon.
+    /// The prompt on a terminal, without the colon.
     public let prompt: String
 
     /// Whether it is a new secret, which is asked for twice.
     public let confirms: Bool
 
-    /// The error when it cannot be asked for.
+    /// The message and hint of the error if the secret cannot be asked for.
     private(set) var absence: String
     private(set) var remedy: String
-    /// What it is called, and what to do where a source has an empty one.
+    /// The name of the secret, and the hint if a source is empty.
     private(set) var secretName = "PIN"
     private(set) var remedyOfEmptiness: String?
-    /// What to do where a source that was named does not give it.
+    /// The hint if a named source fails.
     private(set) var remedyOfFailure: String?
 
     private init(prompt: String, confirms: Bool = false, absence: String, remedy: String) {
@@ -33,12 +33,12 @@ public struct PINPurpose: Sendable, Hashable {
         return purpose
     }
 
-    /// The way round a source that the keychain has of its own, which `keyfob unlock` alone would read again.
+    /// A hint how to bypass the keychain's own source, which `keyfob unlock` without options would read again.
     private static func typing(_ secret: String, _ keychain: String) -> String {
         "To type the \(secret): keyfob unlock \(keychain) --pin-source prompt"
     }
 
-    /// The passphrase that a keychain's PIN is sealed under.
+    /// The passphrase that seals a keychain's PIN.
     public static func passphrase(keychain: String) -> PINPurpose {
         var purpose = PINPurpose(
             prompt: "Passphrase for keychain \"\(keychain)\"",
@@ -50,7 +50,7 @@ public struct PINPurpose: Sendable, Hashable {
         return purpose
     }
 
-    /// The same where the keychain is unlocked already, and somebody wants it to be so anew.
+    /// The same purpose for a keychain that is unlocked and is to be unlocked again.
     func anew(keychain: String) -> PINPurpose {
         var purpose = self
         purpose.absence = "keychain \"\(keychain)\" is unlocked; to unlock it anew takes its \(secretName), "
@@ -85,7 +85,7 @@ public struct PINPurpose: Sendable, Hashable {
             remedy: "Give a source: --so-pin-source file:… | credential:… | env:…")
     }
 
-    /// The passphrase of a file that is read, or, with `isNew`, written.
+    /// The passphrase of a file that is read or, with `isNew`, written.
     public static func file(_ name: String, isNew: Bool = false) -> PINPurpose {
         var purpose = PINPurpose(
             prompt: isNew ? "New passphrase for \(name)" : "Passphrase for \(name)", confirms: isNew,
@@ -96,7 +96,7 @@ public struct PINPurpose: Sendable, Hashable {
         return purpose
     }
 
-    /// The HMAC key of an account that the owner has with a certificate authority.
+    /// The HMAC key of the user's account with a certificate authority.
     public static func externalAccount(_ keyIdentifier: String) -> PINPurpose {
         PINPurpose(
             prompt: "HMAC key of the external account \"\(keyIdentifier)\"",
@@ -104,6 +104,6 @@ public struct PINPurpose: Sendable, Hashable {
             remedy: "Give a source: --eab-key-source file:… | credential:… | env:…")
     }
 
-    /// The error for this purpose when nobody can be asked.
+    /// The error for this purpose if no person can be asked.
     var required: KeychainError { KeychainError(.pinRequired, absence, hint: remedy) }
 }

@@ -2,21 +2,26 @@ import Foundation
 public import KeyfobPrimitives
 
 extension PINSource {
-    /// The longest PIN or passphrase that is read, in bytes. A longer one is refused, never cut.
+    /// The maximum length of a PIN or passphrase, in bytes. A longer one is refused, never truncated.
     public static let maximumLength = 4096
 
     /// Reads the secret. Blocks for as long as the source takes, at most until its deadline.
     ///
-    /// A command, a pipe and whatever else has to come from somebody have that of ``PINEnvironment/commandDeadline``.
-    /// A person who types at a terminal has none, nor has a descriptor where there is a person to ask, and nobody has
-    /// given it one: a program that writes to it may be waiting for what that person types.
+    /// Commands, pipes and files have ``PINEnvironment/commandDeadline``. A person who types at a terminal has no
+    /// deadline. Neither has a descriptor if there is a person to ask and no ``PINEnvironment/descriptorDeadline``: the
+    /// program that writes to it may be waiting for that person.
     ///
-    /// One trailing newline (LF or CRLF) is not part of the secret; from files and commands the first
-    /// line is taken.
+    /// One trailing newline (LF or CRLF) is not part of the secret. From files and commands only the first line is
+    /// read.
     ///
-    /// - Throws: `pinRequired` when a person would have to be asked and cannot be, or when the source
-    ///   has nothing; `unsafeFile`, `fileUnavailable`, `timedOut`, `cancelled`, `invalidArgument` as
-    ///   the names say; `refused` for the sources that this version does not have.
+    /// - Parameters:
+    ///   - purpose: The purpose of the secret, for prompts and errors.
+    ///   - environment: The environment of the source.
+    /// - Returns: The secret.
+    /// - Throws: `KeychainError` with code `pinRequired` if a person has to be asked and cannot be, or the source is
+    ///   empty; `unsafeFile` for a file that others can read; `fileUnavailable`; `timedOut`; `cancelled`;
+    ///   `invalidArgument` for a secret that is too long; `refused` for sources that this version does not support;
+    ///   `failed` for a command that fails.
     public func read(_ purpose: PINPurpose, from environment: PINEnvironment) throws(KeychainError) -> SecretBytes {
         let secret: SecretBytes
         switch kind {
@@ -48,8 +53,8 @@ extension PINSource {
                     .pinRequired, "there is no systemd credential \"\(name)\": CREDENTIALS_DIRECTORY is not set.",
                     hint: "Add to the unit: LoadCredentialEncrypted=\(name)")
             }
-            // systemd hands credentials out read-only, on a mount of the service's own, to a service
-            // that may run as another user than the file's: its modes say nothing about readers.
+            // systemd provides credentials read-only, on a mount private to the service, which may run as another user
+            // than the file's owner. So the mode says nothing about readers.
             secret = try Self.readFile(directory + "/" + name, purpose, environment, isTrusted: true)
         case .agent, .item:
             let form = kind == .agent ? "agent" : "item:"
@@ -70,7 +75,7 @@ extension PINSource {
         return secret
     }
 
-    /// What messages call the source. A command is not repeated: people write secrets into them.
+    /// The name of the source in messages. A command is left out, because people write secrets into commands.
     var name: String {
         if case .command = kind { return "the command of the PIN source" }
         return description
@@ -101,13 +106,13 @@ extension PINSource {
     private static func readAll(
         _ file: borrowing OpenFile, _ environment: PINEnvironment
     ) throws(KeychainError) -> SecretBytes {
-        // Such as gpg(1), which asks for the passphrase of a file before it gives what is in it.
+        // For example gpg(1), which asks for a passphrase before it writes a decrypted file.
         let mayBeTyped = environment.hasPerson && environment.descriptorDeadline == nil
         return try file.read(limit: maximumLength + 3, by: mayBeTyped ? .never : deadline(of: file, environment))
     }
 
     private static func deadline(of file: borrowing OpenFile, _ environment: PINEnvironment) -> Deadline {
-        // Who types is not to be hurried; what writes to a pipe may never do so.
+        // A person who types has no deadline; a program that writes to a pipe may never finish.
         isatty(file.descriptor) == 1 ? .never : .after(environment.commandDeadline)
     }
 
@@ -117,19 +122,19 @@ extension PINSource {
         if let number = InheritedDescriptors.number(at: path), !InheritedDescriptors.contains(number) {
             throw NamedDescriptor.unavailable(number, named: "fd:\(number)", EBADF)
         }
-        // Opening does not wait for the writer of a FIFO, who may never come. Reading does, until the deadline.
+        // Opening does not wait for a writer of a FIFO, which may never come. Reading does, until the deadline.
         guard let file = OpenFile(path: path, flags: O_RDONLY | O_NOCTTY | O_NONBLOCK) else {
             let error = KeychainError.file("read the \(purpose.secretName) from", path, errno)
             throw KeychainError(
                 error.code, error.message, hint: "Check that file.\n\(purpose.remedyOfFailure ?? purpose.remedy)",
                 details: error.details, cause: error.cause)
         }
-        // Through the open descriptor, so that what was looked at is what is read. A symbolic link is
-        // followed: Kubernetes and systemd hand secrets out through them, and the target is checked.
+        // Check the open descriptor, so that the checked file is the one that is read. Symbolic links are followed,
+        // because Kubernetes and systemd provide secrets through them; the target is checked.
         if !isTrusted {
             try PrivateFile.requirePrivate(try file.status(), path: path, option: "--insecure-file")
         }
-        // Whoever writes to a FIFO need not close it.
+        // The writer of a FIFO need not close it, so read only up to the newline.
         let bytes = try file.read(
             limit: maximumLength + 3, by: deadline(of: file, environment), untilNewline: true)
         guard let line = bytes.firstLine(isComplete: bytes.count < maximumLength + 3) else {
@@ -138,7 +143,7 @@ extension PINSource {
         return line
     }
 
-    /// `path` with the home directory in place of a tilde at its beginning.
+    /// Replaces a leading tilde in `path` with the home directory.
     static func expanded(_ path: String) -> String {
         guard path.hasPrefix("~/"), let home = ProcessInfo.processInfo.environment["HOME"] else { return path }
         return home + path.dropFirst(1)
@@ -146,7 +151,7 @@ extension PINSource {
 }
 
 extension SecretBytes {
-    /// Without one trailing LF or CRLF.
+    /// The bytes without one trailing LF or CRLF.
     var withoutNewline: SecretBytes {
         let end = unsafe withUnsafeBytes { bytes in
             guard let last = unsafe bytes.last, last == 0x0A else { return bytes.count }
@@ -156,7 +161,7 @@ extension SecretBytes {
         return end == count ? self : prefix(end)
     }
 
-    /// The bytes before the first LF or CRLF; `nil` where there is none and more could follow.
+    /// The bytes before the first LF or CRLF; `nil` if there is none and more bytes could follow.
     func firstLine(isComplete: Bool) -> SecretBytes? {
         let newline = unsafe withUnsafeBytes { unsafe $0.firstIndex(of: 0x0A) }
         guard let newline else { return isComplete ? self : nil }

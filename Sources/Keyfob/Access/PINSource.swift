@@ -1,6 +1,6 @@
 import Foundation
 
-/// Where a PIN or a passphrase comes from: one grammar for options, configuration, URIs and the library.
+/// A source of a PIN or passphrase, with one syntax for options, configuration, URIs and the API.
 ///
 /// | Form | Reads |
 /// |---|---|
@@ -8,7 +8,7 @@ import Foundation
 /// | `pinentry` | the pinentry program |
 /// | `env:NAME` | an environment variable, which is then removed from the environment and never given to a child |
 /// | `file:PATH` | the first line of a file that only its owner can read |
-/// | `fd:N`, `stdin` | a file descriptor, to its end; a text that names a number means it once in a process |
+/// | `fd:N`, `stdin` | a file descriptor, to its end; a number in a text can be read once in a process |
 /// | `cmd:COMMAND` | the first line that a shell command prints |
 /// | `credential:NAME` | a systemd credential |
 ///
@@ -28,16 +28,16 @@ public struct PINSource: Sendable, Hashable {
 
     let kind: Kind
 
-    /// The terminal, by way of the `Prompter` in the environment.
+    /// The terminal, through the `Prompter` of the environment.
     public static let prompt = PINSource(kind: .prompt)
 
     /// The pinentry program.
     public static let pinentry = PINSource(kind: .pinentry)
 
-    /// The standard input, to its end. It is not closed.
+    /// The standard input, read to its end. It is not closed.
     public static let standardInput = PINSource(kind: .descriptor(0))
 
-    /// The environment variable `name`. From now on no program that this process starts is given it.
+    /// The environment variable `name`. From now on programs that this process starts do not inherit it.
     public static func environment(_ name: String) -> PINSource {
         EnvironmentVariable.withhold(name)
         return PINSource(kind: .environment(name))
@@ -48,9 +48,9 @@ public struct PINSource: Sendable, Hashable {
 
     /// The file descriptor `number`, read to its end and closed.
     ///
-    /// The number is then free for another file, and no source reads that, unless one is made here afterwards: it says
-    /// that the number means what is open under it now, of all sources that name it. A keychain that was not locked
-    /// meanwhile remembers what the number gave it, and reads nothing.
+    /// After that, another file may be opened with the same number. Existing sources do not read it; only a later call
+    /// of this method makes the number, for all sources that name it, mean the file that is open at the time of the
+    /// call. A keychain that was not locked in between remembers the secret and does not read the number again.
     public static func descriptor(_ number: Int32) -> PINSource {
         NamedDescriptor.nameAnew(number)
         return PINSource(kind: .descriptor(number))
@@ -62,14 +62,14 @@ public struct PINSource: Sendable, Hashable {
     /// The systemd credential `name`.
     public static func credential(_ name: String) -> PINSource { PINSource(kind: .credential(name)) }
 
-    /// Whether reading it needs a person.
+    /// Whether reading the source needs a person.
     ///
-    /// Only the others count as stored: a stored PIN that failed is not sent again.
+    /// Only other sources count as stored: a stored PIN that was refused is not sent again.
     public var isInteractive: Bool { kind == .prompt || kind == .pinentry }
 }
 
 extension PINSource: CustomStringConvertible {
-    /// The form that `init(parsing:)` reads.
+    /// The form that `init(parsing:)` parses.
     public var description: String {
         switch kind {
         case .prompt: "prompt"
@@ -87,11 +87,12 @@ extension PINSource: CustomStringConvertible {
 }
 
 extension PINSource {
-    /// Parses the grammar above, and RFC 7512's `pin-source` spellings: `file:/path`, `file:///path`,
+    /// Parses the syntax of ``PINSource``, and the forms of RFC 7512's `pin-source`: `file:/path`, `file:///path`,
     /// `|command`.
     ///
-    /// - Throws: `invalidArgument`. The message does not repeat `text`, which may be a PIN that was
-    ///   given in place of its source.
+    /// - Parameter text: The text.
+    /// - Throws: `KeychainError` with code `invalidArgument`. The message does not repeat `text`, which may be a PIN
+    ///   that was given by mistake.
     public init(parsing text: String) throws(KeychainError) {
         if text.hasPrefix("|") {
             self = .command(try Self.required(text.dropFirst(), "|COMMAND"))
@@ -139,14 +140,14 @@ extension PINSource {
 
     private static func credentialName(_ name: Substring) throws(KeychainError) -> String {
         let name = try required(name, "credential:NAME")
-        // systemd's own rule for names; it also keeps the path inside the directory.
+        // The rule of systemd for names; it also keeps the path inside the directory.
         guard !name.utf8.contains(UInt8(ascii: "/")), name != ".", name != ".." else {
             throw malformed("the name of a systemd credential is a file name.")
         }
         return name
     }
 
-    /// RFC 8089: `file:/path`, `file:///path`, `file://localhost/path`; and our own `file:path`.
+    /// The forms of RFC 8089, `file:/path`, `file:///path` and `file://localhost/path`, and Keyfob's `file:path`.
     private static func path(_ text: Substring) throws(KeychainError) -> String {
         let text = try required(text, "file:PATH")
         guard text.hasPrefix("//") else { return text }

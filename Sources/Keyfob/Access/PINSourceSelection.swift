@@ -1,17 +1,16 @@
 import Foundation
 
-/// Which PIN source applies, and who said so.
+/// The PIN source that applies, and the setting that named it.
 ///
-/// The order is: the option of the command or the argument of the call; `pin-source` in the token's
-/// URI; `KEYFOB_PIN_SOURCE`; what the keychain is configured with; the systemd credential `keyfob.pin`
-/// where there is one; the prompt.
+/// The order is: the option of the command or the argument of the call; `pin-source` in the token's URI;
+/// `KEYFOB_PIN_SOURCE`; the keychain's configuration; the systemd credential `keyfob.pin` if it exists; the prompt.
 public struct PINSourceSelection: Sendable, Hashable {
-    /// Who named a source; open, for it is printed by `status`.
+    /// The setting that named a source, as printed by `status`. Extensible.
     public struct Origin: RawRepresentable, Hashable, Sendable {
         /// A stable name such as `environment`.
         public let rawValue: String
 
-        /// An origin by its name.
+        /// Creates an origin from its name.
         public init(rawValue: String) { self.rawValue = rawValue }
 
         /// An option of the command, or an argument of the call.
@@ -24,29 +23,29 @@ public struct PINSourceSelection: Sendable, Hashable {
         public static let configuration = Self(rawValue: "configuration")
         /// The systemd credential `keyfob.pin`.
         public static let credential = Self(rawValue: "credential")
-        /// Nobody: the default.
+        /// No setting: the default.
         public static let fallback = Self(rawValue: "default")
     }
 
     /// The source.
     public let source: PINSource
 
-    /// Who named it.
+    /// The setting that named it.
     public let origin: Origin
 
-    /// The name of the systemd credential that is used where nothing else is said.
+    /// The name of the systemd credential that is used if no setting names a source.
     public static let credentialName = "keyfob.pin"
 
-    /// Finds the source that applies. Reads no secret.
+    /// Determines the source that applies. Reads no secret.
     ///
     /// - Parameters:
-    ///   - option: from the command line or the caller.
-    ///   - uri: the URI's `pin-source`, undecoded otherwise than by the URI's own rules.
-    ///   - configured: the keychain's own.
-    ///   - environment: says where the systemd credentials are.
-    ///   - variables: stands in for the environment of this process.
-    /// - Throws: `invalidArgument` when the URI's text or `KEYFOB_PIN_SOURCE` is not a source. Falling
-    ///   through to the next one would read another PIN than was meant.
+    ///   - option: The source from the command line or the caller.
+    ///   - uri: The `pin-source` of the URI, decoded only by the rules of URIs.
+    ///   - configured: The source in the keychain's configuration.
+    ///   - environment: Gives the directory of the systemd credentials.
+    ///   - variables: Replaces the environment variables of this process.
+    /// - Throws: `KeychainError` with code `invalidArgument` if the URI's text or `KEYFOB_PIN_SOURCE` is not a source.
+    ///   Using the next setting instead could read another PIN than intended.
     public init(
         option: PINSource? = nil, uri: String? = nil, configured: PINSource? = nil, environment: PINEnvironment,
         variables: [String: String]? = nil

@@ -4,34 +4,36 @@ import KeyfobOpenSSL
 
 /// A PIN sealed under a passphrase: scrypt (RFC 7914), then AES-256-GCM.
 ///
-/// The keychain and the purpose are additional data, so that a seal that is moved to another keychain,
-/// or from the recovery slot to the passphrase slot, does not open. As `Codable` it is a record with
-/// base64 members; it holds nothing that must be kept secret beyond what the passphrase is worth.
+/// The keychain and the purpose are additional data. So a seal cannot be opened after it was moved to another keychain,
+/// or from the recovery slot to the passphrase slot. Its `Codable` form is a record with base64 members, and needs no
+/// more secrecy than the strength of the passphrase demands.
 public struct PassphraseSeal: Sendable, Hashable, Codable {
-    /// What a seal is for; open, so that later versions can add purposes.
+    /// The purpose of a seal. Extensible, so that later versions can add purposes.
     public struct Purpose: RawRepresentable, Hashable, Sendable {
-        /// The name that is bound into the seal.
+        /// The name that is bound to the seal.
         public let rawValue: String
 
-        /// A purpose by its name.
+        /// Creates a purpose from its name.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// Under the passphrase that a person types.
+        /// Sealed under the passphrase that a person types.
         public static let passphrase = Self(rawValue: "passphrase")
-        /// Under a `RecoveryCode`.
+        /// Sealed under a `RecoveryCode`.
         public static let recovery = Self(rawValue: "recovery")
     }
 
-    /// What making a key of a passphrase costs: scrypt's parameters.
+    /// The cost of deriving a key from a passphrase: the parameters of scrypt.
     struct Cost {
         let n: Int
         let r: Int
         let p: Int
 
-        /// What everything is sealed with now: about 0.1 s and 32 MiB.
+        /// The cost of new seals: about 0.1 s and 32 MiB.
         static let present = Cost(n: 1 << 15, r: 8, p: 1)
 
-        /// The AES-256 key of a passphrase. Blocks. - Throws: `CryptoError`, `OpenSSLError`.
+        /// Derives the AES-256 key of a passphrase. Blocks.
+        ///
+        /// - Throws: `CryptoError`, `OpenSSLError`.
         func key(of passphrase: SecretBytes, salt: [UInt8]) throws -> SecretBytes {
             try Scrypt.derive(passphrase: passphrase, salt: salt, n: n, r: r, p: p, count: 32)
         }
@@ -46,15 +48,21 @@ public struct PassphraseSeal: Sendable, Hashable, Codable {
     private let ciphertext: Data
     private let tag: Data
 
-    /// The most bytes that a seal holds.
+    /// The maximum length of a sealed secret, in bytes.
     public static let maximumLength = 4096
 
-    /// The most memory that opening a seal may take, whatever its file says: 256 MiB.
+    /// The maximum memory for opening a seal, regardless of its parameters: 256 MiB.
     static let memoryLimit = 256 << 20
 
-    /// Seals `secret`. Blocks for about 0.1 s and takes 32 MiB, which is what makes guessing costly.
+    /// Seals a secret. Blocks for about 0.1 s and uses 32 MiB, which makes guessing expensive.
     ///
-    /// - Throws: `invalidArgument` for an empty passphrase or a secret of more than `maximumLength` bytes.
+    /// - Parameters:
+    ///   - secret: The secret.
+    ///   - passphrase: The passphrase.
+    ///   - keychain: The UUID of the keychain.
+    ///   - purpose: The purpose of the seal.
+    /// - Throws: `KeychainError` with code `invalidArgument` for an empty passphrase or a secret of more than
+    ///   `maximumLength` bytes.
     public init(
         _ secret: SecretBytes, under passphrase: SecretBytes, keychain: String, purpose: Purpose
     ) throws(KeychainError) {
@@ -79,7 +87,7 @@ public struct PassphraseSeal: Sendable, Hashable, Codable {
         tag = Data(sealed.tag)
     }
 
-    /// The seal in a configuration's text, as `Codable` writes it; `nil` where a member is missing or of another kind.
+    /// Reads the `Codable` form from a configuration; `nil` if a member is missing or has the wrong type.
     init?(_ value: JSONText) {
         func data(_ name: String) -> Data? { value[name]?.text.flatMap { Data(base64Encoded: $0) } }
         guard let kdf = value["kdf"]?.text, let n = value["n"]?.integer, let r = value["r"]?.integer,
@@ -91,11 +99,16 @@ public struct PassphraseSeal: Sendable, Hashable, Codable {
         (self.salt, self.nonce, self.ciphertext, self.tag) = (salt, nonce, ciphertext, tag)
     }
 
-    /// Opens the seal. Blocks as sealing does.
+    /// Opens the seal. Blocks for about as long as sealing.
     ///
-    /// - Throws: `passphraseIncorrect` when the passphrase is wrong or the seal was made for another
-    ///   keychain or purpose, which authenticated encryption cannot tell apart; `fileDamaged` when the
-    ///   parameters are not ones that this version ever writes or would dare to follow.
+    /// - Parameters:
+    ///   - passphrase: The passphrase.
+    ///   - keychain: The UUID of the keychain.
+    ///   - purpose: The purpose of the seal.
+    /// - Returns: The secret.
+    /// - Throws: `KeychainError` with code `passphraseIncorrect` if the passphrase is wrong or the seal was made for
+    ///   another keychain or purpose, which authenticated encryption cannot distinguish; `fileDamaged` if the
+    ///   parameters are outside the range that this version accepts.
     public func open(
         with passphrase: SecretBytes, keychain: String, purpose: Purpose
     ) throws(KeychainError) -> SecretBytes {

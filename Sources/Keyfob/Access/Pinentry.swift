@@ -2,17 +2,17 @@ import CLinux
 import Foundation
 import KeyfobPrimitives
 
-/// The `pinentry` source: the client's side of the Assuan protocol, as far as pinentry needs it.
+/// The `pinentry` source: the client side of the Assuan protocol, as far as pinentry needs it.
 @safe struct Pinentry: ~Copyable {
     private let socket: OpenFile
     private let deadline: Deadline
-    // Never read: it is what kills and reaps the program at the end.
+    // Never read; kills and reaps the program on deinitialization.
     private let child: ChildProcess
 
     /// Asks a person through the pinentry program. Blocks until the answer or the deadline.
     ///
-    /// - Throws: `cancelled` when the person cancels; `timedOut` at the deadline; `pinRequired` when
-    ///   there is no pinentry, or it has no display to ask on.
+    /// - Throws: `KeychainError` with code `cancelled` if the person cancels; `timedOut` at the deadline; `pinRequired`
+    ///   if there is no pinentry or it has no display.
     static func ask(_ purpose: PINPurpose, in environment: PINEnvironment) throws(KeychainError) -> SecretBytes {
         let pinentry = try start(environment)
         try pinentry.greet()
@@ -27,8 +27,8 @@ import KeyfobPrimitives
 
     private static func start(_ environment: PINEnvironment) throws(KeychainError) -> Pinentry {
         var ends: (Int32, Int32) = (0, 0)
-        // A socket, not two pipes: writing to a pinentry that has died is then an error of send(2)
-        // and not a SIGPIPE for the whole process.
+        // A socket rather than two pipes: writing to a pinentry that has died then makes send(2) fail instead of
+        // raising SIGPIPE.
         let result = unsafe keyfob_socket_pair(&ends.0, &ends.1)
         guard result == 0 else { throw .file("open", "a socket", errno) }
         let ours = OpenFile(adopting: ends.0, path: "pinentry")
@@ -62,7 +62,7 @@ import KeyfobPrimitives
         return result == 0 ? String(decoding: buffer.prefix { $0 != 0 }, as: UTF8.self) : nil
     }
 
-    /// Sends an option; a pinentry that does not know it may say so.
+    /// Sends an option. Ignores the error of a pinentry that does not know it.
     private func option(_ text: String) throws(KeychainError) {
         try write("OPTION " + Self.escaped(text))
         while true {
@@ -98,14 +98,14 @@ import KeyfobPrimitives
             } else if line.hasPrefix("ERR") {
                 throw Self.error(line.copyString() ?? "")
             }
-            // "S" (status) and "#" (comment) lines say nothing that matters here.
+            // Ignore "S" (status) and "#" (comment) lines.
         }
     }
 
     private static func error(_ line: String) -> KeychainError {
         let code = line.split(separator: " ").dropFirst().first.flatMap { UInt32($0) } ?? 0
         switch code & 0xFFFF {
-        // GPG_ERR_CANCELED, GPG_ERR_NOT_CONFIRMED, GPG_ERR_FULLY_CANCELED
+        // GPG_ERR_CANCELED, GPG_ERR_NOT_CONFIRMED, GPG_ERR_FULLY_CANCELED.
         case 99, 114, 198: return KeychainError(.cancelled, "cancelled.")
         case 62: return timeout
         default:
@@ -129,15 +129,14 @@ import KeyfobPrimitives
         }
     }
 
-    /// One line without its newline. Assuan limits a line to 1,000 bytes.
+    /// Reads one line, without its newline. Assuan limits a line to 1,000 bytes.
     private func readLine() throws(KeychainError) -> SecretBytes {
         var count = 0
         let line = try unsafe SecretBytes(count: 1002) { (buffer) throws(KeychainError) in
             guard let base = buffer.baseAddress else { return }
             while count < buffer.count {
                 guard waitForInput(socket.descriptor, deadline) else { throw Self.timeout }
-                // Byte by byte: what follows the newline stays in the kernel until it is wanted, and no
-                // second buffer holds a part of the PIN.
+                // Byte by byte: later bytes stay in the kernel, and no second buffer holds a part of the PIN.
                 let received = unsafe read(socket.descriptor, base + count, 1)
                 if received == 1 {
                     if unsafe base[count] == 0x0A { return }
@@ -157,7 +156,7 @@ import KeyfobPrimitives
             hint: "It may have no display here; give another PIN source.")
     }
 
-    /// Percent-encodes what would end or alter the line.
+    /// Percent-encodes characters that would end or alter the line.
     private static func escaped(_ text: String) -> String {
         text.unicodeScalars.map { scalar in
             switch scalar {

@@ -1,10 +1,10 @@
 public import KeyfobPrimitives
 import KeyfobOpenSSL
 
-/// A random code on paper that opens a keychain whose passphrase is lost.
+/// A random code, kept on paper, that opens a keychain whose passphrase is lost.
 ///
-/// 160 bits in Crockford's base 32, in groups of four, with his check symbol at the end: one mistyped
-/// symbol or two neighbours exchanged are told before the slow derivation.
+/// It encodes 160 bits in Crockford's base 32, in groups of four, followed by Crockford's check symbol. The check
+/// detects one mistyped symbol, or two exchanged neighbours, before the slow key derivation.
 public struct RecoveryCode: Sendable, Equatable {
     /// The 20 bytes: the passphrase of a `PassphraseSeal` for `.recovery`.
     public let bytes: SecretBytes
@@ -12,16 +12,19 @@ public struct RecoveryCode: Sendable, Equatable {
     private static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ*~$=U".utf8)
     private static let count = 20
 
-    /// Makes a fresh code. - Throws: `failed` when there are no random bytes.
+    /// Creates a random code.
+    ///
+    /// - Throws: `KeychainError` with code `failed` if there are no random bytes.
     public init() throws(KeychainError) {
         bytes = try KeychainError.wrapping("cannot make random bytes.") { try RandomBytes.secret(count: Self.count) }
     }
 
-    /// Reads a code as people type it: either case, blanks and hyphens anywhere, `O` for `0`, `I` or `L`
+    /// Parses a code as people type it: in either case, with blanks and hyphens anywhere, `O` for `0`, and `I` or `L`
     /// for `1`.
     ///
-    /// - Throws: `invalidArgument` when it has the wrong length, a symbol that is none, or a wrong check
-    ///   symbol. The message does not repeat it.
+    /// - Parameter text: The text.
+    /// - Throws: `KeychainError` with code `invalidArgument` if the length, a symbol or the check symbol is wrong. The
+    ///   message does not repeat the code.
     public init(parsing text: SecretBytes) throws(KeychainError) {
         let digits = Self.digits(of: text)
         guard digits.count == 33 else {
@@ -58,7 +61,7 @@ public struct RecoveryCode: Sendable, Equatable {
         }
     }
 
-    /// The code for paper, such as `ABCD-…-WXYZ-K`, as bytes that can be wiped.
+    /// The printed form of the code, such as `ABCD-…-WXYZ-K`, as bytes that can be wiped.
     public var text: SecretBytes {
         unsafe bytes.withUnsafeBytes { source in
             unsafe SecretBytes(count: 41) { output in
@@ -87,7 +90,7 @@ public struct RecoveryCode: Sendable, Equatable {
         }
     }
 
-    /// The values of the symbols in `text`; 255 for what is none.
+    /// The values of the symbols in `text`; 255 for an invalid symbol.
     private static func digits(of text: SecretBytes) -> SecretBytes {
         var count = 0
         let digits = unsafe text.withUnsafeBytes { source in

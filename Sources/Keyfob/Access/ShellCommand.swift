@@ -4,10 +4,10 @@ import KeyfobPrimitives
 
 /// The `cmd:` source.
 enum ShellCommand {
-    /// The first line that `/bin/sh -c command` prints. Blocks until the command has ended.
+    /// Runs `/bin/sh -c command` and returns the first line of its output. Blocks until the command has ended.
     ///
-    /// - Throws: `timedOut` when it has not ended at `deadline`; it is then killed, with all it started.
-    ///   `failed` when it ends with a status other than 0.
+    /// - Throws: `KeychainError` with code `timedOut` if the command has not ended at `deadline`; it is then killed
+    ///   with its process group. `failed` if its exit status is not 0; `invalidArgument` for a line that is too long.
     static func firstLine(of command: String, deadline: Deadline) throws(KeychainError) -> SecretBytes {
         guard let null = OpenFile(path: "/dev/null", flags: O_RDWR) else { throw .file("open", "/dev/null", errno) }
         let pipe = try Pipe()
@@ -19,7 +19,7 @@ enum ShellCommand {
     private static func collect(
         from child: inout ChildProcess, _ output: consuming OpenFile, _ deadline: Deadline
     ) throws(KeychainError) -> SecretBytes {
-        // Room for the longest line and one byte more, by which a longer one is told.
+        // Room for the longest line and one more byte, to detect a longer one.
         let limit = PINSource.maximumLength + 3
         var count = 0
         var failure: KeychainError?
@@ -28,8 +28,8 @@ enum ShellCommand {
             guard let base = buffer.baseAddress else { return }
             let overflow = unsafe base + limit
             while true {
-                // The end of the command counts, not only the end of its output: what it left running
-                // in the background may hold the pipe open for ever.
+                // Wait for the end of the command, not only for the end of its output: a background process may keep
+                // the pipe open.
                 let readable = waitForInput(output.descriptor, deadline, limit: .milliseconds(status == nil ? 20 : 0))
                 if !readable {
                     if status != nil { return }
@@ -37,7 +37,7 @@ enum ShellCommand {
                     status = child.exitStatus()
                     continue
                 }
-                // Read on where there is no more room, so that a full pipe does not stall the command.
+                // Continue to read when the buffer is full, so that a full pipe does not block the command.
                 let position = count < limit ? count : 0
                 let target = unsafe count < limit ? base : overflow
                 let received = unsafe read(output.descriptor, target + position, limit - position)
@@ -70,7 +70,7 @@ enum ShellCommand {
     }
 }
 
-/// A pipe(2) whose ends close by themselves.
+/// A pipe(2) that closes its ends on deinitialization.
 private struct Pipe: ~Copyable {
     let reading: OpenFile
     let writing: OpenFile
@@ -83,6 +83,6 @@ private struct Pipe: ~Copyable {
         writing = OpenFile(adopting: ends.1, path: "a pipe")
     }
 
-    /// Closes our copy of the writing end, so that the child's end is the only one.
+    /// Closes this process's copy of the writing end, so that only the child has it.
     consuming func closingWriter() -> OpenFile { reading }
 }

@@ -1,14 +1,14 @@
 import KeyfobPrimitives
 
-/// A token's PIN, and whether a program could send it again and again without anybody knowing.
+/// A token's PIN, and whether a program could send it repeatedly without a person noticing.
 struct TokenPIN: Sendable, Equatable {
-    /// Where a PIN comes from.
+    /// The origin of a PIN.
     enum Origin: Sendable, Equatable {
-        /// A person typed it, or the caller gave it, for this one time.
+        /// A person typed it, or the caller gave it, for one use.
         case given
         /// A source that gives the same PIN the next time.
         case stored(PINSource)
-        /// An earlier `keyfob unlock` left it for the commands that follow.
+        /// An earlier `keyfob unlock` left it for later commands.
         case left
     }
 
@@ -20,7 +20,7 @@ struct TokenPIN: Sendable, Equatable {
         self.origin = origin
     }
 
-    /// A PIN of a source; `nil` stands for a PIN that was given once.
+    /// Creates a PIN from a source; `nil` stands for a PIN that was given for one use.
     init(_ secret: SecretBytes, storedIn source: PINSource?) {
         self.init(secret, source.map { .stored($0) } ?? .given)
     }

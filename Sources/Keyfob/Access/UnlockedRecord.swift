@@ -2,11 +2,11 @@ import CLinux
 import Foundation
 import KeyfobPrimitives
 
-/// A payload of `UnlockedState` with its expiry, as the kernel or the file holds it.
+/// A payload of `UnlockedState` with its expiry, as stored in the kernel or in a file.
 ///
-/// Layout: `KFU1`, 16 bytes of boot id, 8 bytes of expiry in seconds since boot (big endian; all ones for
-/// never), payload. Seconds since boot, because the wall clock can be set back; the boot id, because a
-/// runtime directory that is not in memory survives the boot its seconds count from.
+/// Layout: `KFU1`, 16 bytes of boot id, 8 bytes of expiry in seconds since boot (big endian; all ones for never),
+/// payload. Seconds since boot, because the wall clock can be set back. The boot id, because a runtime directory that
+/// is not in memory survives a reboot.
 struct UnlockedRecord {
     let payload: SecretBytes
     private let bootIdentifier: [UInt8]
@@ -15,14 +15,14 @@ struct UnlockedRecord {
     private static let magic = Array("KFU1".utf8)
     private static let headerCount = 28
 
-    /// A record that expires `timeout` seconds from now; 0 for never.
+    /// Creates a record that expires `timeout` seconds from now; 0 for never.
     init(payload: SecretBytes, timeout: Int) {
         self.payload = payload
         bootIdentifier = Self.currentBoot
         end = timeout == 0 ? .max : Self.secondsSinceBoot + UInt64(timeout)
     }
 
-    /// Reads a record; `nil` for what is none.
+    /// Decodes a record; `nil` for other bytes.
     init?(decoding bytes: SecretBytes) {
         guard bytes.count >= Self.headerCount else { return nil }
         let header = bytes.prefix(Self.headerCount).copyBytes()
@@ -52,7 +52,7 @@ struct UnlockedRecord {
         return UInt64(time.tv_sec)
     }
 
-    /// The kernel's boot id; zeros where /proc does not show it, which then tells nothing apart.
+    /// The kernel's boot id; zeros if /proc does not provide it, and then boots are not distinguished.
     private static let currentBoot: [UInt8] = {
         let none = [UInt8](repeating: 0, count: 16)
         guard let file = OpenFile(path: "/proc/sys/kernel/random/boot_id", flags: O_RDONLY) else { return none }

@@ -2,14 +2,14 @@ import CLinux
 public import Foundation
 public import KeyfobPrimitives
 
-/// What lies between two commands while a keychain is unlocked.
+/// The state stored between commands while a keychain is unlocked.
 ///
-/// The payload is opaque here: the keychain encodes its PIN and metadata key. It sits in the kernel's keyring; where
-/// the kernel forbids that (many containers), in a file of mode 0600 in the runtime directory, or in `/dev/shm` where
-/// that directory is on a disk. A file is made only in a file system that is kept in memory. The place is chosen by
-/// trying, at each store. Any process of the user can read it: that is what unlocked means.
+/// The payload is opaque: the keychain encodes its PIN and metadata key. It is stored in the kernel's keyring. If the
+/// kernel does not allow that (many containers), it is stored in a file of mode 0600 in the runtime directory. If that
+/// directory is on a disk, the file is in `/dev/shm`. Files are created only in memory file systems. The location is
+/// determined at each store by trying. Any process of the user can read it, by the definition of unlocked.
 public struct UnlockedState: Sendable {
-    /// Where the payload is.
+    /// The location of the payload.
     public enum Location: Sendable, Hashable {
         /// In the kernel's user keyring.
         case kernelKeyring
@@ -17,22 +17,22 @@ public struct UnlockedState: Sendable {
         case runtimeFile(URL)
     }
 
-    /// The most bytes that a payload has.
+    /// The maximum length of a payload, in bytes.
     public static let maximumLength = 16 << 10
 
-    /// The most seconds that a keychain stays unlocked by itself: ten years, of 365 days.
+    /// The maximum timeout in seconds: ten years of 365 days.
     public static let longestTimeout = 10 * 365 * 86400
 
-    /// Where a file may be or may have been: earlier versions of Keyfob made it also on a disk.
+    /// The directories that may contain a file. Earlier versions of Keyfob also created files on a disk.
     private let places: [URL]
     private let usesKernelKeyring: Bool
 
-    /// The state of the user. Nothing is read or made yet.
+    /// The state of the user. Does not access keyring or file system.
     public init(directories: Directories) {
         self.init(directories: directories, usesKernelKeyring: true)
     }
 
-    /// With `usesKernelKeyring` false only a file is used; `fallback` takes the place of a runtime directory on a disk.
+    /// With `usesKernelKeyring` false only a file is used; `fallback` replaces a runtime directory on a disk.
     package init(
         directories: Directories, usesKernelKeyring: Bool, fallback: URL = Directories(environment: [:]).runtime
     ) {
@@ -40,16 +40,19 @@ public struct UnlockedState: Sendable {
         self.usesKernelKeyring = usesKernelKeyring
     }
 
-    /// The first place in memory, whether it is made yet or not.
+    /// The first directory in a memory file system, whether it exists or not.
     private var directory: URL? { places.first(where: MemoryFileSystem.willHold) }
 
-    /// Keeps `payload` for `keychain` (its UUID) for `timeout` seconds; 0 until `remove` or the next boot.
+    /// Stores `payload` for a keychain, replacing an earlier one.
     ///
-    /// Replaces what was there. Returns where it is now, for `status`.
-    ///
-    /// - Throws: `invalidArgument` for a keychain that is no UUID, a negative timeout or a payload of more
-    ///   than `maximumLength` bytes; `unsafeFile` when a file is needed, and its directory is not ours alone; `refused`
-    ///   when there is no place for the file that is kept in memory.
+    /// - Parameters:
+    ///   - payload: The payload.
+    ///   - keychain: The UUID of the keychain.
+    ///   - timeout: Seconds until the payload expires; 0 to keep it until `remove` or the next boot.
+    /// - Returns: The location, for `status`.
+    /// - Throws: `KeychainError` with code `invalidArgument` if `keychain` is not a UUID, for a timeout out of range or
+    ///   a payload of more than `maximumLength` bytes; `unsafeFile` if a file is needed and others have access to its
+    ///   directory; `refused` if a file is needed and no directory is in a memory file system.
     @discardableResult
     public func store(
         _ payload: SecretBytes, for keychain: String, timeout: Int
@@ -66,7 +69,7 @@ public struct UnlockedState: Sendable {
         if usesKernelKeyring,
             KernelKeyring.store(record.encoded, as: Self.description(keychain), seconds: UInt32(timeout))
         {
-            // An older one in a file would come back when the key has expired.
+            // Otherwise an older payload in a file would reappear after the key has expired.
             for place in places { _ = try removeFile(name, in: place) }
             return .kernelKeyring
         }
@@ -96,7 +99,9 @@ public struct UnlockedState: Sendable {
         hint: "Set XDG_RUNTIME_DIR to a directory of your own in a tmpfs, or give the PIN to each command: "
             + "--pin-source")
 
-    /// Refuses a timeout that no keychain has. - Throws: `KeychainError` with code `invalidArgument`.
+    /// Refuses a timeout out of range.
+    ///
+    /// - Throws: `KeychainError` with code `invalidArgument`.
     static func check(_ timeout: Int) throws(KeychainError) {
         guard !(0...longestTimeout).contains(timeout) else { return }
         throw KeychainError(
@@ -104,31 +109,43 @@ public struct UnlockedState: Sendable {
             hint: "From 1 to \(longestTimeout), which is ten years, or 0: until it is locked.")
     }
 
-    /// The payload, or `nil` when nothing is kept or it has expired.
+    /// The payload; `nil` if there is none or it has expired.
     ///
-    /// A runtime directory of another user, or one that cannot be opened, holds nothing.
+    /// A runtime directory that belongs to another user or cannot be opened counts as empty.
     ///
-    /// - Throws: `unsafeFile` when the file can be read by others or is somebody else's, or when others can write to
-    ///   its directory.
+    /// - Parameter keychain: The UUID of the keychain.
+    /// - Returns: The payload.
+    /// - Throws: `KeychainError` with code `unsafeFile` if the file can be read by others or belongs to another user,
+    ///   or if others can write to its directory.
     public func load(_ keychain: String) throws(KeychainError) -> SecretBytes? {
         try find(keychain)?.record.payload
     }
 
-    /// Where the payload is, or `nil` when nothing is kept. - Throws: As `load`.
+    /// The location of the payload; `nil` if there is none or it has expired.
+    ///
+    /// - Parameter keychain: The UUID of the keychain.
+    /// - Returns: The location.
+    /// - Throws: `KeychainError`; the errors of `load(_:)`.
     public func location(of keychain: String) throws(KeychainError) -> Location? {
         try find(keychain)?.location
     }
 
-    /// When the payload expires, or `nil` when nothing is kept or it does not. - Throws: As `load`.
+    /// The time when the payload expires; `nil` if there is none or it never expires.
     ///
-    /// The clock it counts on does not stop in suspend and does not move when somebody sets the time.
+    /// The clock for the expiry continues during suspend and is not affected by setting the time.
+    ///
+    /// - Parameter keychain: The UUID of the keychain.
+    /// - Returns: The time.
+    /// - Throws: `KeychainError`; the errors of `load(_:)`.
     public func expiry(of keychain: String) throws(KeychainError) -> Date? {
         try find(keychain)?.record.expiry
     }
 
-    /// Wipes the payload wherever it is; true if there was one.
+    /// Removes the payload from all locations.
     ///
-    /// - Throws: As `load`, and `fileUnavailable` when the file cannot be removed.
+    /// - Parameter keychain: The UUID of the keychain.
+    /// - Returns: Whether there was one.
+    /// - Throws: `KeychainError`; the errors of `load(_:)`, and `fileUnavailable` if the file cannot be removed.
     @discardableResult
     public func remove(_ keychain: String) throws(KeychainError) -> Bool {
         let name = try Self.fileName(keychain)
@@ -137,10 +154,15 @@ public struct UnlockedState: Sendable {
         return wasThere
     }
 
-    /// Wipes the record if `isStale` says so of what is there now: one that another process has stored since the
-    /// caller looked stays. A file that holds no record is stale.
+    /// Removes the record if `isStale` returns true for the currently stored one.
     ///
-    /// - Throws: As `remove(_:)`.
+    /// A record that another process has stored since the caller looked stays. A file that does not hold a record is
+    /// stale.
+    ///
+    /// - Parameters:
+    ///   - keychain: The UUID of the keychain.
+    ///   - isStale: Whether to remove a record.
+    /// - Throws: `KeychainError`; the errors of `remove(_:)`.
     func remove(_ keychain: String, where isStale: (UnlockedRecord) -> Bool) throws(KeychainError) {
         let name = Self.description(keychain)
         if usesKernelKeyring, case .found(let bytes) = KernelKeyring.load(name),
@@ -149,7 +171,7 @@ public struct UnlockedState: Sendable {
             KernelKeyring.remove(name, ifStill: bytes)
         }
         let fileName = try Self.fileName(keychain)
-        // One on a disk is never read.
+        // A file on a disk is never read.
         for place in places where !MemoryFileSystem.holds(place.filePath) { _ = try removeFile(fileName, in: place) }
         guard let directory, try Self.mayHoldState(directory) else { return }
         let file = directory.appendingPathComponent(fileName, isDirectory: false)
@@ -158,7 +180,7 @@ public struct UnlockedState: Sendable {
             guard let record = UnlockedRecord(decoding: bytes) else { return true }
             return isStale(record)
         }
-        // Without the lock first: hardly ever is anything to be removed.
+        // Check without the lock first, since there is rarely anything to remove.
         guard try holdsStale() else { return }
         try exclusively(in: directory) { () throws(KeychainError) in
             guard try holdsStale() else { return }
@@ -166,7 +188,7 @@ public struct UnlockedState: Sendable {
         }
     }
 
-    /// Runs `body` while no other process stores or removes a file; also where the lock cannot be had.
+    /// Runs `body` while no other process stores or removes a file, or without the lock if it cannot be taken.
     private func exclusively<Result>(
         in directory: URL, _ body: () throws(KeychainError) -> Result
     ) throws(KeychainError) -> Result {
@@ -174,16 +196,16 @@ public struct UnlockedState: Sendable {
             directory.appendingPathComponent("unlocked.lock", isDirectory: false), deadline: .after(.seconds(2)), body)
     }
 
-    /// Removes the file of that name from a place; true if there was one.
+    /// Removes the file of that name from a directory; true if there was one.
     private func removeFile(_ name: String, in place: URL) throws(KeychainError) -> Bool {
         let file = place.appendingPathComponent(name, isDirectory: false)
-        // In a directory on a disk nothing is kept: its owner and mode matter only where there is such a file.
+        // No state is stored in a directory on a disk, so its owner and mode matter only if there is such a file.
         guard unsafe MemoryFileSystem.willHold(place) || access(file.filePath, F_OK) == 0, try Self.mayHoldState(place)
         else { return false }
         return try exclusively(in: place) { () throws(KeychainError) in try Self.removeAll(file) }
     }
 
-    /// Removes the file, and what kills have left of it; true if there was the file. Call it with the lock held.
+    /// Removes the file and remains of killed writers; true if the file existed. Call it with the lock held.
     private static func removeAll(_ file: URL) throws(KeychainError) -> Bool {
         let wasThere = try PrivateFile.remove(file)
         try PrivateFile.removeUnfinished(file)
@@ -192,9 +214,9 @@ public struct UnlockedState: Sendable {
 
     private func find(_ keychain: String) throws(KeychainError) -> (record: UnlockedRecord, location: Location)? {
         if let found = try living(keychain) { return found }
-        // Either it is from before the last boot, or it has expired: nobody may read it again.
+        // The record may be from before the last boot, or have expired, so that no process may read it again.
         try remove(keychain) { $0.hasExpired }
-        // Another process may have stored one meanwhile.
+        // Another process may have stored a record in the meantime.
         return try living(keychain)
     }
 
@@ -216,10 +238,10 @@ public struct UnlockedState: Sendable {
         try PrivateFile.read(file, limit: maximumLength + 64)
     }
 
-    /// Whether the runtime directory is there and ours to open; looked at as it is when it is made.
+    /// Whether the runtime directory exists and belongs to this user. Checks its owner and mode.
     ///
-    /// In one of another user, which anybody can put into `/dev/shm`, there is nothing that we have kept; whoever has
-    /// to write a file is refused.
+    /// A directory of another user, which any user can create in `/dev/shm`, holds no state of this user. An attempt to
+    /// store a file there fails.
     private static func mayHoldState(_ directory: URL) throws(KeychainError) -> Bool {
         var status = stat()
         let path = directory.filePath
@@ -232,7 +254,7 @@ public struct UnlockedState: Sendable {
     private static func description(_ keychain: String) -> String { "keyfob:" + keychain.lowercased() }
 
     private static func fileName(_ keychain: String) throws(KeychainError) -> String {
-        // Also what keeps the name of the file inside the directory.
+        // The check also keeps the file inside the directory.
         guard let uuid = UUID(uuidString: keychain) else {
             throw KeychainError(.invalidArgument, "a keychain is named by a UUID here.")
         }

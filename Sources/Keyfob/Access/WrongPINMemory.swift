@@ -4,10 +4,9 @@ import KeyfobOpenSSL
 
 /// The stored PINs that a token has refused, so that no process sends one of them again.
 ///
-/// A script that runs every minute with a stale PIN would otherwise block the token within the hour.
-/// Kept are salted scrypt values, not PINs; the file is the user's own, mode 0600. Every call looks at
-/// the file anew, so that processes learn from each other at once. Only stored PINs belong here: what a
-/// person types is the person's own risk.
+/// Otherwise a script that runs every minute with an outdated PIN would block the token within the hour. The file
+/// contains salted scrypt hashes, not PINs, and has mode 0600. Every call reads the file again, so that processes learn
+/// from each other at once. Only stored PINs are recorded, not those that a person types.
 public struct WrongPINMemory: Sendable {
     private struct File: Codable {
         var version = 1
@@ -18,27 +17,32 @@ public struct WrongPINMemory: Sendable {
     private struct Entry: Codable {
         let token: Data
         let pin: Data
-        /// What told the token's PIN from an earlier and a later one when it was refused.
+        /// Identifies the token's PIN at the time of the refusal.
         let edition: Data?
     }
 
-    /// The most PINs that are remembered, and the most for one token. The oldest go first.
+    /// The maximum number of PINs in total and for one token. The oldest are removed first.
     static let capacity = 64
     static let capacityPerToken = 8
 
     private let file: URL
 
-    /// The memory in `directories.state`. Nothing is read or made yet.
+    /// The memory in `directories.state`. Does not access the file system.
     public init(directories: Directories) {
         file = directories.state.appendingPathComponent("wrong-pins.json", isDirectory: false)
     }
 
-    /// Whether `pin` has failed at the token before. Blocks for some 10 ms if the token has an entry.
+    /// Whether the token has refused `pin` before. Blocks for some 10 ms if the token has an entry.
     ///
-    /// - Parameter edition: Which PIN the token has now, where that can be told: what was noted of another one does
-    ///   not count. `nil` takes in all.
-    /// - Throws: `unsafeFile` and `fileUnavailable` as `PrivateFile` does; a file that is damaged counts
-    ///   as empty.
+    /// - Parameters:
+    ///   - pin: The PIN.
+    ///   - serial: The token's serial number.
+    ///   - label: The token's label.
+    ///   - edition: Identifies the token's current PIN; entries for another edition do not count. `nil` if it is
+    ///     unknown, so that all entries count.
+    /// - Returns: Whether it was refused.
+    /// - Throws: `KeychainError` with code `unsafeFile` or `fileUnavailable` if the file cannot be read; a damaged file
+    ///   counts as empty.
     public func contains(
         _ pin: SecretBytes, serial: String, label: String, edition: @autoclosure () -> Data? = nil
     ) throws(KeychainError) -> Bool {
@@ -52,12 +56,16 @@ public struct WrongPINMemory: Sendable {
         return entries.contains { constantTimeEqual($0.pin, digest) }
     }
 
-    /// Remembers that the token refused `pin`.
+    /// Records that the token refused `pin`.
     ///
     /// - Parameters:
-    ///   - edition: Which PIN the token has now, where that can be told.
-    ///   - deadline: Until when another process that writes the file is waited for.
-    /// - Throws: As `contains`, and `timedOut` when it is not done by then.
+    ///   - pin: The PIN.
+    ///   - serial: The token's serial number.
+    ///   - label: The token's label.
+    ///   - edition: Identifies the token's current PIN; `nil` if it is unknown.
+    ///   - deadline: The limit for waiting for another process that writes the file.
+    /// - Throws: `KeychainError` with code `unsafeFile` or `fileUnavailable` if the file cannot be read or written,
+    ///   `timedOut` at `deadline`.
     public func remember(
         _ pin: SecretBytes, serial: String, label: String, edition: Data? = nil, until deadline: Deadline
     ) throws(KeychainError) {
@@ -79,12 +87,17 @@ public struct WrongPINMemory: Sendable {
         }
     }
 
-    /// Forgets all about the token. For after a good login and after a PIN change: a PIN that failed
-    /// may be the right one again.
+    /// Removes all entries of the token, after a successful login or a change of the PIN: a PIN that was refused may be
+    /// the right one now.
     ///
-    /// Costs no lock and no write when nothing is remembered.
+    /// Takes no lock and writes nothing if there are no entries.
     ///
-    /// - Parameter deadline: As for `remember`. - Throws: As `remember`.
+    /// - Parameters:
+    ///   - serial: The token's serial number.
+    ///   - label: The token's label.
+    ///   - deadline: The limit for waiting for another process that writes the file.
+    /// - Throws: `KeychainError` with code `unsafeFile` or `fileUnavailable` if the file cannot be read or written,
+    ///   `timedOut` at `deadline`.
     public func forget(serial: String, label: String, until deadline: Deadline) throws(KeychainError) {
         guard let content = try load(), !content.entries.isEmpty else { return }
         let token = Self.tokenDigest(serial, label, content.salt)
@@ -97,14 +110,18 @@ public struct WrongPINMemory: Sendable {
         }
     }
 
-    /// Runs `body`, which sends a PIN to the token, while no other process of this user's does so: the next one is to
-    /// know that it was refused.
+    /// Runs `body`, which sends a PIN to the token, while no other process of this user does so.
     ///
-    /// Without the lock where there is no place for it, as there is none for the memory then. `body` may use the
-    /// memory. It costs a correct PIN four system calls.
+    /// The next process then knows about a refusal. If the lock file cannot be opened, `body` runs without the lock.
+    /// `body` may use the memory. A correct PIN costs four additional system calls.
     ///
-    /// - Parameter deadline: Until when others are waited for.
-    /// - Throws: `KeychainError` with code `timedOut` where they are not done by then; what `body` throws.
+    /// - Parameters:
+    ///   - serial: The token's serial number.
+    ///   - label: The token's label.
+    ///   - deadline: The limit for waiting for other processes.
+    ///   - body: Sends the PIN.
+    /// - Returns: The result of `body`.
+    /// - Throws: `KeychainError` with code `timedOut` at `deadline`; errors of `body`.
     func sending<Result>(
         serial: String, label: String, deadline: Deadline, _ body: () throws -> Result
     ) throws -> Result {
@@ -124,10 +141,11 @@ public struct WrongPINMemory: Sendable {
         return try result.get()
     }
 
-    /// Runs `body`, which initialises SoftHSM or logs in to a token outside our own directory, with a lock if it can be
-    /// had within two seconds and before `deadline`, else without.
+    /// Runs `body`, which initializes SoftHSM or logs in to a token outside Keyfob's own directory, with a lock if
+    /// possible.
     ///
-    /// SoftHSM empties the token's file for a moment at each login. If it is initialised then, it overlooks the token.
+    /// Waits for the lock for at most two seconds and until `deadline`, then runs `body` without it. SoftHSM truncates
+    /// the token's file for a moment at each login; an initialization at that moment misses the token.
     func holdingLoginLock<Result>(
         serial: String, label: String, deadline: Deadline, _ body: () throws -> Result
     ) throws -> Result {
@@ -145,7 +163,7 @@ public struct WrongPINMemory: Sendable {
         return try result.get()
     }
 
-    /// The lock in a file; its directory is made where the file cannot be opened without, and hardly ever looked at.
+    /// Takes the lock of a file. Creates its directory only if the file cannot be opened, since it usually exists.
     private static func lock(_ url: URL, _ deadline: Deadline) throws(KeychainError) -> FileLock {
         do throws(KeychainError) { return try FileLock(url, deadline: deadline) } catch {
             guard error.code == .fileUnavailable else { throw error }
@@ -160,8 +178,8 @@ public struct WrongPINMemory: Sendable {
             let content = try JSONDecoder().decode(File.self, from: bytes.copyData())
             return content.version == 1 && content.salt.count == 16 ? content : nil
         } catch {
-            // A damaged file is worth no more than none: the next write replaces it, and the token's
-            // own counter still protects the token.
+            // A damaged file counts as empty: the next write replaces it, and the token's own counter still protects
+            // the token.
             return nil
         }
     }
@@ -190,12 +208,12 @@ public struct WrongPINMemory: Sendable {
         try PrivateFile.write(SecretBytes(data), to: file)
     }
 
-    /// Which token, without naming it in a file that is easily copied.
+    /// Identifies the token without naming it, since the file is easily copied.
     private static func tokenDigest(_ serial: String, _ label: String, _ salt: Data) -> Data {
         Digest.sha256(Data(salt + Data(serial.utf8) + [0] + Data(label.utf8))).prefix(16)
     }
 
-    /// 8 MiB and about 10 ms a guess: PINs are short, and a wrong one is often almost the right one.
+    /// 8 MiB and about 10 ms for each guess: PINs are short, and a wrong PIN is often similar to the right one.
     private static func pinDigest(_ pin: SecretBytes, _ token: Data, _ salt: Data) throws(KeychainError) -> Data {
         try KeychainError.wrapping("cannot compare a PIN.") {
             let digest = try Scrypt.derive(

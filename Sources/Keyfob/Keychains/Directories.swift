@@ -1,34 +1,36 @@
 public import Foundation
 
-/// Where Keyfob keeps its files, by the XDG base directory specification.
+/// The directories of Keyfob's files, following the XDG base directory specification.
 ///
-/// Nothing is created by making a value. Tests and programs that must not touch the user's own files
-/// give a root: everything then lives below it.
+/// Making a value creates nothing. Tests and programs that must not touch the user's own files pass a root, below which
+/// everything is then stored.
 public struct Directories: Sendable, Hashable {
-    /// `$XDG_CONFIG_HOME/keyfob`: which keychain is the default.
+    /// `$XDG_CONFIG_HOME/keyfob`: the choice of the default keychain.
     public let configuration: URL
 
     /// `$XDG_DATA_HOME/keyfob`: the keychains, one directory each, and Keyfob's own SoftHSM tokens.
     public let data: URL
 
-    /// Where Keyfob's own SoftHSM tokens are: `data`, unless set otherwise.
+    /// The directory of Keyfob's own SoftHSM tokens: `data`, unless set otherwise.
     ///
-    /// SoftHSM reads its configuration once per process. A process that works with several sets of
-    /// directories, such as a program's tests, gives them all one place for tokens.
+    /// SoftHSM reads its configuration once per process. A process that works with several sets of directories, such as
+    /// a program's tests, must give them all the same directory for tokens.
     public var tokens: URL
 
-    /// `$XDG_STATE_HOME/keyfob`: salted hashes of PINs that failed, commands that are to follow a renewal, orders at
-    /// authorities that are under way.
+    /// `$XDG_STATE_HOME/keyfob`: salted hashes of PINs that failed, commands to run after a renewal, and pending orders
+    /// at certificate authorities.
     public let state: URL
 
-    /// `$XDG_RUNTIME_DIR/keyfob`, or a directory in `/dev/shm`: for unlocked state where the kernel's keyring cannot be
-    /// used. ``UnlockedState`` uses `/dev/shm` also where this is on a disk.
+    /// `$XDG_RUNTIME_DIR/keyfob`, or a directory in `/dev/shm`: the unlocked state if the kernel's keyring cannot be
+    /// used.
+    ///
+    /// ``UnlockedState`` also uses `/dev/shm` if this directory is on a disk.
     public let runtime: URL
 
-    /// Where the keychains are: `keychains` below `data`.
+    /// The directory of the keychains: `keychains` below `data`.
     var keychains: URL { data.appendingPathComponent("keychains", isDirectory: true) }
 
-    /// All of them below `root`.
+    /// Places all directories below `root`.
     public init(root: URL) {
         configuration = root.appendingPathComponent("config", isDirectory: true)
         data = root.appendingPathComponent("data", isDirectory: true)
@@ -37,15 +39,17 @@ public struct Directories: Sendable, Hashable {
         runtime = root.appendingPathComponent("runtime", isDirectory: true)
     }
 
-    /// The four directories that the process' environment names.
+    /// Takes the directories from the process's environment.
     ///
-    /// A relative path in an XDG variable is ignored, as the specification demands.
+    /// As the specification requires, a relative path in an XDG variable is ignored.
     public init() {
-        // One by one: Foundation copies the whole environment into a dictionary first.
+        // Reads single variables, because Foundation would first copy the whole environment into a dictionary.
         self.init(variable: EnvironmentVariable.value)
     }
 
-    /// The four directories that `environment` names. A relative path in an XDG variable is ignored.
+    /// Takes the directories from `environment`.
+    ///
+    /// As the specification requires, a relative path in an XDG variable is ignored.
     public init(environment: [String: String]) {
         self.init { environment[$0] }
     }

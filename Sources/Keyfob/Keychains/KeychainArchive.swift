@@ -5,18 +5,18 @@ import KeyfobOpenSSL
 
 /// A backup file: a tar archive (POSIX ustar) with the files of a keychain.
 ///
-/// The last member, `SHA256SUMS`, lists the SHA-256 digests of all others in the form of sha256sum(1). An archive that
-/// is cut off therefore never passes for a whole one.
+/// The last member, `SHA256SUMS`, lists the SHA-256 digests of all other members in the format of sha256sum(1). A
+/// truncated archive is therefore always detected.
 struct KeychainArchive {
     /// A file in the archive.
     struct Member {
-        /// Its path in the archive.
+        /// The path in the archive.
         let name: String
-        /// Its content, which may be a PIN.
+        /// The content, which may be a PIN.
         let content: SecretBytes
     }
 
-    /// The files, without the list of digests.
+    /// The files without the list of digests.
     let members: [Member]
 
     private static let sums = "SHA256SUMS"
@@ -24,20 +24,21 @@ struct KeychainArchive {
     /// The size of a member has eleven octal digits.
     private static let largestSize = 1 << 33
 
-    /// An archive of `members`.
+    /// Makes an archive of `members`.
     init(_ members: [Member]) { self.members = members }
 
-    /// The content of a file; `nil` where the archive has no such file.
+    /// The content of a file; `nil` if the archive does not contain it.
     subscript(name: String) -> SecretBytes? { members.first { $0.name == name }?.content }
 
     // MARK: Writing
 
-    /// Writes the archive to a new file of mode 0600, so that it survives a power cut.
+    /// Writes the archive to a new file of mode 0600, which survives a power cut.
     ///
     /// - Parameters:
     ///   - url: The file.
-    ///   - isReplacing: Whether a file that is there already is replaced.
-    /// - Throws: `KeychainError`; `refused` where there is a file already, `dataTooLarge`.
+    ///   - isReplacing: Whether an existing file is replaced.
+    /// - Throws: `KeychainError` with code `refused` if the file exists and is not to be replaced, or `dataTooLarge`;
+    ///   `diskFull` or `fileUnavailable` if it cannot be written.
     func write(to url: URL, isReplacing: Bool) throws(KeychainError) {
         let path = url.filePath
         guard let file = OpenFile(uniqueWithPrefix: path + ".", suffix: OpenFile.unfinishedSuffix, shownAs: path),
@@ -68,7 +69,7 @@ struct KeychainArchive {
         try PrivateFile.synchronizeDirectory(url.deletingLastPathComponent())
     }
 
-    /// The error of a file that would be replaced.
+    /// Returns the error for a file that exists already.
     static func exists(_ path: String) -> KeychainError {
         KeychainError(
             .refused, "\(path) exists already; nothing was written.",
@@ -111,7 +112,7 @@ struct KeychainArchive {
         return String(repeating: "0", count: max(0, digits - text.utf8.count)) + text
     }
 
-    /// The sum of the bytes of a header, with blanks in place of the sum itself.
+    /// Returns the sum of the bytes of a header, with blanks in place of the sum.
     private static func checksum(_ header: [UInt8]) -> Int {
         header.enumerated().reduce(0) { $0 + (148..<156 ~= $1.offset ? 32 : Int($1.element)) }
     }
@@ -120,8 +121,8 @@ struct KeychainArchive {
 
     /// Reads a whole archive and checks it.
     ///
-    /// - Throws: `KeychainError`; `fileDamaged` where it is not a whole backup, `fileUnavailable` where there is none,
-    ///   `unsafeFile` where others can read it.
+    /// - Throws: `KeychainError` with code `fileDamaged` if the file is not a complete backup, `fileUnavailable` if it
+    ///   does not exist, or `unsafeFile` if other users can read it.
     init(reading url: URL) throws(KeychainError) {
         let path = url.filePath
         guard let bytes = try PrivateFile.read(url, limit: Self.largestSize) else {
@@ -163,7 +164,7 @@ struct KeychainArchive {
         text(field.prefix { $0 != 0 && $0 != 32 }).flatMap { Int($0, radix: 8) }.flatMap { $0 >= 0 ? $0 : nil }
     }
 
-    /// The error of a file that is not a whole backup.
+    /// Returns the error for a file that is not a complete backup.
     static func damaged(_ path: String) -> KeychainError {
         KeychainError(
             .fileDamaged, "\(path) is not a backup of a keychain, or it is damaged; nothing was changed.",

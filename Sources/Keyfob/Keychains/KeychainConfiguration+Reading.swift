@@ -1,13 +1,15 @@
 import Foundation
 import KeyfobPrimitives
 
-/// Reading what `JSONEncoder` wrote, with dates in the form of ISO 8601.
+/// Decoding of the output of `JSONEncoder`, with dates in ISO 8601.
 extension KeychainConfiguration {
-    /// The configuration in a file's text; `nil` where a member is missing or of another kind than it is written.
+    /// Reads a configuration from a file's text; `nil` if a member is missing or has an unexpected type.
     ///
-    /// Members with other names belong to later versions and are ignored.
+    /// Members with unknown names belong to later versions and are ignored.
     ///
-    /// - Parameter directory: The directory that the file is in.
+    /// - Parameters:
+    ///   - bytes: The text.
+    ///   - directory: The directory of the file.
     init?(json bytes: [UInt8], in directory: URL) {
         guard let file = JSONText(bytes), let schema = file["schema"]?.text, let name = file["name"]?.text,
             let uuid = file["uuid"]?.text.flatMap(UUID.init(uuidString:)), let token = file["token"]?.text,
@@ -43,9 +45,9 @@ extension KeychainConfiguration {
         }
     }
 
-    /// A moment such as `2026-11-21T14:34:37Z`.
+    /// Returns the time that a text such as `2026-11-21T14:34:37Z` states.
     ///
-    /// By hand because Foundation's formatters load the time zones and the calendars first: 0.4 ms.
+    /// Foundation's formatters would first load the time zones and the calendars, which takes 0.4 ms.
     private static func date(_ text: String) -> Date? {
         let bytes = Array(text.utf8)
         guard bytes.count == 20 else { return nil }
@@ -68,7 +70,8 @@ extension KeychainConfiguration {
 }
 
 extension KeychainConfiguration.ModuleLocation {
-    /// The form that the compiler gives an enumeration: an object with the case, and in it what belongs to it.
+    /// Reads the form that the compiler encodes for an enumeration: an object with the case, which holds the associated
+    /// values.
     fileprivate init?(_ value: JSONText) {
         guard case .object(let members) = value, members.count == 1, let member = members.first,
             case .object = member.value

@@ -1,37 +1,37 @@
 public import Foundation
 import PKCS11
 
-/// What a keychain's name stands for: a token, a vault and a way to the PIN.
+/// The configuration of a keychain: its token, its vault, and the source of its PIN.
 ///
-/// Kept as JSON in the keychain's directory. It contains no PIN. Where a passphrase protects the PIN, it contains the PIN
-/// sealed under the passphrase.
+/// It is stored as JSON in the keychain's directory. It never contains the PIN in clear: if a passphrase protects the
+/// PIN, it contains the PIN sealed under the passphrase.
 public struct KeychainConfiguration: Encodable, Sendable {
-    /// The form of the file.
+    /// The format of the file.
     public static let schema = "keyfob/keychain/v1"
 
-    /// The keychain's directory, which holds all its files. It is not written into the file.
+    /// The directory of all files of the keychain. It is not written into the file.
     public internal(set) var directory: URL
-    /// The form this file has.
+    /// The format of this file.
     public var schema: String
-    /// The name.
+    /// The name of the keychain.
     public var name: String
-    /// Identifies the keychain whatever its name.
+    /// The identifier of the keychain, which does not depend on its name.
     public var uuid: UUID
     /// The token, as an RFC 7512 URI; never a slot number.
     public var token: String
-    /// Where the token's module comes from.
+    /// The location of the token's module.
     public var module: ModuleLocation
-    /// Where the PIN or passphrase comes from, in the grammar of ``PINSource``; `nil` asks a person.
+    /// The source of the PIN or passphrase, in the grammar of ``PINSource``; `nil` asks the user.
     public var pinSource: String?
-    /// The PIN under the passphrase; only for tokens that Keyfob made.
+    /// The PIN sealed under the passphrase; only for tokens that Keyfob made.
     public var sealedPIN: PassphraseSeal?
-    /// The PIN under the recovery code.
+    /// The PIN sealed under the recovery code.
     public var recoverySeal: PassphraseSeal?
-    /// Seconds until an unlocked keychain locks itself, up to ``UnlockedState/longestTimeout``; 0 never.
+    /// The seconds until an unlocked keychain locks itself, up to ``UnlockedState/longestTimeout``; 0 for never.
     public var unlockTimeout: Int
-    /// The access groups of programs that use Apple's functions and choose none; `nil` for the one without a name.
+    /// The access groups of programs that use Apple's functions and choose none; `nil` for the group without a name.
     public var accessGroups: [String]?
-    /// When the keychain was made.
+    /// The time at which the keychain was made.
     public var created: Date
 
     private enum CodingKeys: String, CodingKey {
@@ -39,28 +39,30 @@ public struct KeychainConfiguration: Encodable, Sendable {
         case created
     }
 
-    /// Where a PKCS#11 module comes from.
+    /// The location of a PKCS#11 module.
     public enum ModuleLocation: Codable, Sendable, Hashable {
         /// SoftHSM with Keyfob's own directory of tokens.
         case softHSM
         /// A shared library.
         case path(String)
-        /// A module by its name in p11-kit's configuration.
+        /// A module, by its name in p11-kit's configuration.
         case registered(String)
     }
 
-    /// The label of the first key that seals passwords, which on a token of others says whose it is.
+    /// The label of the first key that seals passwords.
+    ///
+    /// On a token that Keyfob did not make, the label contains the name of the keychain.
     package var wrappingKeyLabel: String { Self.wrappingKeyLabel(of: name, on: module) }
 
-    /// The same for a keychain that is not made yet.
+    /// Returns the label of the first key that seals passwords, for a keychain that is not made yet.
     package static func wrappingKeyLabel(of name: String, on module: ModuleLocation) -> String {
         module == .softHSM ? "keyfob-wrap-1" : "keyfob-wrap-1-\(name)"
     }
 
-    /// How the PIN is protected, in words for `keyfob status`.
+    /// The protection of the PIN, in words for `keyfob status`.
     public var protection: String { Self.protection(isSealed: sealedPIN != nil, pinSource: pinSource) }
 
-    /// The same for a keychain that is not made yet.
+    /// Returns the protection of the PIN in words, for a keychain that is not made yet.
     package static func protection(isSealed: Bool, pinSource: String?) -> String {
         if isSealed { return "a passphrase (scrypt) seals the token's PIN" }
         guard let pinSource else { return "the token's PIN is asked for" }
@@ -69,7 +71,9 @@ public struct KeychainConfiguration: Encodable, Sendable {
     }
 }
 
-/// The files of a keychain. All of them are in its directory, so that a directory that is moved or copied stays whole.
+/// The files of a keychain.
+///
+/// They are all in its directory, so the directory can be moved or copied as a whole.
 extension KeychainConfiguration {
     /// The vault: one SQLite database.
     ///
@@ -85,23 +89,23 @@ extension KeychainConfiguration {
     /// The saved copy of the state of a SoftHSM token that Keyfob made.
     var tokenCopy: URL { file("token.object") }
 
-    /// The configuration itself.
+    /// The file of the configuration.
     var configurationFile: URL { file(Self.fileName) }
 
     /// The name of a configuration's file.
     static let fileName = "keychain.json"
 
-    /// The PIN source in the file for the PIN in the keychain's own directory.
+    /// The PIN source that the file contains for the PIN in the keychain's own directory.
     static let ownPINSource = "file:"
 
     private func file(_ name: String) -> URL { directory.appendingPathComponent(name, isDirectory: false) }
 
-    /// The PIN source that the configuration file names, with the path of the keychain's own PIN file.
+    /// Returns a PIN source of the configuration file with the path of the keychain's own PIN file.
     func resolved(pinSource: String) -> String {
         pinSource == Self.ownPINSource ? PINSource.file(pinFile.path).description : pinSource
     }
 
-    /// The configuration as it is written: without the path of the directory, which may be moved.
+    /// The configuration as it is written, without the path of the directory, which may be moved.
     var written: Self {
         var written = self
         if pinSource == resolved(pinSource: Self.ownPINSource) { written.pinSource = Self.ownPINSource }

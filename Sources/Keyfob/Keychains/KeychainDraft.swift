@@ -3,27 +3,29 @@ import Foundation
 import Glibc
 import KeyfobPrimitives
 
-/// The directory of a keychain that is being made, under a temporary name.
+/// The directory, under a temporary name, of a keychain that is being made.
 ///
-/// A keychain exists once its directory has its name. The process that makes the keychain holds a lock on the directory
-/// until then. A directory with a temporary name that is not locked is what a killed creation left.
+/// A keychain exists once its directory has its name. Until then, the process that makes the keychain holds a lock on
+/// the directory. A directory with a temporary name and without a lock was left by a killed creation.
 struct KeychainDraft: ~Copyable {
     /// The directory.
     let url: URL
     private let directory: OpenFile
 
-    /// The end of the temporary name.
+    /// The suffix of the temporary name.
     private static let suffix = ".making"
 
     /// Makes the directory.
     ///
-    /// - Parameter folder: The directory of all keychains.
-    /// - Throws: `KeychainError` as `KeychainError.file`.
+    /// - Parameters:
+    ///   - name: The name of the keychain.
+    ///   - folder: The directory of all keychains.
+    /// - Throws: `KeychainError` with code `refused`, `diskFull` or `fileUnavailable` if the directory cannot be made.
     init(_ name: String, in folder: URL) throws(KeychainError) {
         while true {
             let url = HiddenName(name, Self.suffix).url(in: folder)
             guard unsafe mkdir(url.filePath, 0o700) == 0 else { throw .file("create", url.filePath, errno) }
-            // Another process that clears remains can remove the directory until it is locked.
+            // Until the directory is locked, another process that clears remains can remove it.
             guard let directory = OpenFile(path: url.filePath, flags: O_RDONLY | O_DIRECTORY | O_NOFOLLOW) else {
                 guard errno == ENOENT else { throw .file("open", url.filePath, errno) }
                 continue
@@ -41,9 +43,9 @@ struct KeychainDraft: ~Copyable {
 
     /// Gives the directory the keychain's name.
     ///
-    /// The system refuses to replace a directory that is not empty, so that an existing keychain is never overwritten.
+    /// The system refuses to replace a directory that is not empty, so an existing keychain is never overwritten.
     ///
-    /// - Throws: `KeychainError`; `duplicateKeychain` where there is a keychain of that name.
+    /// - Throws: `KeychainError` with code `duplicateKeychain` if a keychain of that name exists.
     borrowing func publish(as target: URL) throws(KeychainError) {
         try directory.synchronize()
         guard unsafe rename(url.filePath, target.filePath) == 0 else {
@@ -55,8 +57,10 @@ struct KeychainDraft: ~Copyable {
 
     /// Removes the directories that killed creations left.
     ///
-    /// - Parameter name: The keychain whose creations are meant; `nil` for all.
-    /// - Throws: `KeychainError` where one cannot be removed.
+    /// - Parameters:
+    ///   - name: The keychain whose creations were killed; `nil` for all.
+    ///   - folder: The directory of all keychains.
+    /// - Throws: `KeychainError` if a directory cannot be removed.
     static func removeRemains(of name: String? = nil, in folder: URL) throws(KeychainError) {
         for hidden in try HiddenName.all(suffix, in: folder) where name == nil || hidden.name == name {
             let url = hidden.url(in: folder)
@@ -67,12 +71,13 @@ struct KeychainDraft: ~Copyable {
         }
     }
 
-    /// Whether a killed creation left something, or another process is making a keychain.
+    /// Returns whether a killed creation left a directory, or another process is making a keychain.
     ///
     /// - Parameters:
     ///   - name: The keychain; `nil` for any.
-    ///   - isRunning: Whether creations that are still running are looked for, or those that were killed.
-    /// - Throws: `KeychainError` where the directory of keychains cannot be read.
+    ///   - isRunning: Whether to look for creations that are still running, or for those that were killed.
+    ///   - folder: The directory of all keychains.
+    /// - Throws: `KeychainError` if the directory of keychains cannot be read.
     static func exists(_ name: String? = nil, isRunning: Bool, in folder: URL) throws(KeychainError) -> Bool {
         for hidden in try HiddenName.all(suffix, in: folder) where name == nil || hidden.name == name {
             guard let directory = OpenFile(path: hidden.url(in: folder).filePath, flags: O_RDONLY | O_DIRECTORY)
@@ -83,13 +88,13 @@ struct KeychainDraft: ~Copyable {
     }
 }
 
-/// The name of a directory that lists of keychains leave out: `.NAME.NUMBER.STATE`.
+/// The name of a directory that lists of keychains omit: `.NAME.NUMBER.STATE`.
 struct HiddenName {
     /// The name of the keychain.
     let name: String
     private let file: String
 
-    /// A name that no other directory has.
+    /// Makes a name that no other directory has.
     init(_ name: String, _ suffix: String) {
         self.name = name
         file = ".\(name).\(String(UInt64.random(in: 0...UInt64.max), radix: 36))\(suffix)"
@@ -103,22 +108,24 @@ struct HiddenName {
         self.file = file
     }
 
-    /// The directories in `folder` whose names end with `suffix`, sorted.
+    /// Returns the directories in `folder` whose names end with `suffix`, sorted.
     ///
-    /// - Throws: `KeychainError` where `folder` cannot be read.
+    /// - Throws: `KeychainError` if `folder` cannot be read.
     static func all(_ suffix: String, in folder: URL) throws(KeychainError) -> [HiddenName] {
         try OpenDirectory.names(in: folder).sorted().compactMap { HiddenName(file: $0, suffix) }
     }
 
-    /// The directory.
+    /// Returns the location of the directory.
     func url(in folder: URL) -> URL { folder.appendingPathComponent(file, isDirectory: true) }
 }
 
 /// The directory of a keychain.
 enum KeychainDirectory {
-    /// Removes the directory and everything in it. Its configuration goes last, so that a removal can be repeated.
+    /// Removes the directory and its content.
     ///
-    /// - Throws: `KeychainError` where a part cannot be removed.
+    /// The configuration is removed last, so that an interrupted removal can be repeated.
+    ///
+    /// - Throws: `KeychainError` if a part cannot be removed.
     static func remove(_ url: URL) throws(KeychainError) {
         let names = Set(try OpenDirectory.names(in: url)).subtracting([".", "..", KeychainConfiguration.fileName])
         for name in names.sorted() + [KeychainConfiguration.fileName] {
@@ -136,7 +143,7 @@ enum KeychainDirectory {
 }
 
 extension KeychainError {
-    /// There is a keychain of that name.
+    /// Returns the error for a name that another keychain has.
     static func duplicateKeychain(_ name: String) -> KeychainError {
         KeychainError(.duplicateKeychain, "a keychain \"\(name)\" exists already.", details: ["keychain": name])
     }

@@ -1,9 +1,9 @@
 import Foundation
 import Glibc
 
-/// What it means to a keychain that a part of it is missing.
+/// Errors about missing parts of a keychain.
 extension Keychains {
-    /// Returns what an error of an open keychain means; mostly the error itself.
+    /// Returns the error to report for an error of an open keychain.
     ///
     /// If another process has removed the keychain, that is the cause of all other errors.
     func explanation(of error: KeychainError, _ configuration: KeychainConfiguration) -> KeychainError {
@@ -14,7 +14,7 @@ extension Keychains {
             hint: "Which there are: keyfob keychain ls", details: ["keychain": name], cause: error)
     }
 
-    /// Whether the keychain is gone, also where another one has its name now.
+    /// Returns whether the keychain was removed, even if another one has its name now.
     private func wasRemoved(_ configuration: KeychainConfiguration) -> Bool {
         // A keychain that is being made does not have its name yet.
         guard configuration.directory.lastPathComponent == configuration.name else { return false }
@@ -24,7 +24,7 @@ extension Keychains {
         }
     }
 
-    /// The error with a remedy where the vault, or the PIN that Keyfob made, is missing.
+    /// Returns the error, with a remedy if the vault or a PIN that Keyfob made is missing.
     private func remedied(_ error: KeychainError, _ configuration: KeychainConfiguration) -> KeychainError {
         let hint: String
         if error.code == .vaultUnavailable, lacksVault(configuration) {
@@ -38,7 +38,7 @@ extension Keychains {
         return KeychainError(error.code, error.message, hint: hint, details: error.details, cause: error.cause)
     }
 
-    /// The file in which Keyfob keeps a PIN that it made itself, where the error is that it is missing or empty.
+    /// Returns the file of a PIN that Keyfob made, if the error says that this file is missing or empty.
     private func ownPINFile(lackedBy error: KeychainError, _ configuration: KeychainConfiguration) -> String? {
         let file = configuration.pinFile.filePath
         switch error.code {
@@ -48,7 +48,7 @@ extension Keychains {
         }
     }
 
-    /// What to do where the vault of a keychain is missing.
+    /// Returns the remedy for a missing vault.
     func remedyOfMissingVault(_ configuration: KeychainConfiguration) -> String {
         let loss = configuration.module == .softHSM
             ? "remove the keychain, and with it the keys and certificates on its token" : "remove the keychain"
@@ -56,13 +56,13 @@ extension Keychains {
             + "good, \(loss): keyfob keychain rm \(ShellWord.quoted(configuration.name)) --without-vault"
     }
 
-    /// Whether it is certain that the vault of a keychain is missing.
+    /// Returns whether the vault of a keychain is known to be missing.
     package func lacksVault(_ configuration: KeychainConfiguration) -> Bool {
         guard unsafe access(configuration.vault, F_OK) != 0 else { return false }
         return errno == ENOENT || errno == ENOTDIR
     }
 
-    /// Refuses a keychain whose vault is missing: the vault may only be unmounted, and the token is whole.
+    /// Throws for a keychain whose vault is missing, because the vault may only be unmounted while the token is intact.
     ///
     /// - Throws: `KeychainError` with code `vaultUnavailable`.
     func requireVault(_ configuration: KeychainConfiguration) throws(KeychainError) {

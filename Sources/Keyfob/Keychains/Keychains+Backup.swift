@@ -5,11 +5,12 @@ import PKCS11
 
 /// Backups of keychains.
 extension Keychains {
-    /// What a backup contains.
+    /// The content of a backup.
     public struct Backup: Sendable {
         /// The name of the keychain.
         public let keychain: String
-        /// Whether it contains the token's PIN, as that of an unattended keychain does. Keep such a file like a key.
+        /// Whether it contains the token's PIN, as the backup of an unattended keychain does. Protect such a file like
+        /// a key.
         public let containsPIN: Bool
         /// Whether it contains the token, encrypted with its PIN. Only tokens that Keyfob made can be copied.
         public let containsToken: Bool
@@ -20,24 +21,24 @@ extension Keychains {
         static let configuration = KeychainConfiguration.fileName
         static let vault = "vault.sqlite"
         static let pin = "pin"
-        /// Followed by the name of the token's directory and that of a file in it.
+        /// The prefix of the token's files; the name of the token's directory and that of the file follow.
         static let token = "token/"
     }
 
     /// Writes a backup of a keychain: one file of mode 0600.
     ///
-    /// Works while other processes use the keychain. Changes to the token wait until the copy is made. Everything that was
-    /// stored before the call is in the backup.
+    /// Other processes can use the keychain at the same time. Changes to the token wait until the copy is made. The
+    /// backup contains everything that was stored before the call.
     ///
     /// - Parameters:
     ///   - name: The keychain; `nil` for the default one.
     ///   - url: The file.
-    ///   - isReplacing: Whether a file that is there already is replaced.
+    ///   - isReplacing: Whether an existing file is replaced.
     ///   - timeout: How long to wait for another process that changes the token or the vault.
-    /// - Returns: What the backup contains.
-    /// - Throws: `KeychainError`; `refused` where there is a file already, `vaultUnavailable`, `vaultDamaged`,
-    ///   `tokenAbsent` where the token that Keyfob made is missing, `vaultBusy` and `timedOut` where another process does
-    ///   not end in time, and what the system refuses.
+    /// - Returns: The content of the backup.
+    /// - Throws: `KeychainError` with code `refused` if the file exists or an interrupted removal is not finished,
+    ///   `vaultUnavailable`, `vaultDamaged`, `tokenAbsent` if the token that Keyfob made is missing, `vaultBusy` or
+    ///   `timedOut` if another process does not finish in time, or the code of an error of the system.
     @discardableResult
     public func backUp(
         _ name: String? = nil, to url: URL, isReplacing: Bool = false, timeout: Duration = .seconds(10)
@@ -50,10 +51,10 @@ extension Keychains {
         var members = [try member(Part.configuration, configuration.configurationFile)]
         let containsPIN = configuration.written.pinSource == KeychainConfiguration.ownPINSource
         if containsPIN { members.append(try member(Part.pin, configuration.pinFile)) }
-        // Under a temporary name: the next creation removes what a kill leaves of it.
+        // The directory has a temporary name, so the next creation removes it after a kill.
         let copies = try KeychainDraft(configuration.name, in: folder)
         let folder = copies.url
-        // A directory that cannot be removed now is removed by the next creation.
+        // If the directory cannot be removed now, the next creation removes it.
         defer { try? KeychainDirectory.remove(folder) }
         let vault = folder.appendingPathComponent(Part.vault, isDirectory: false)
         let token = try configuration.module == .softHSM ? ownTokenDirectory(of: configuration) : nil
@@ -83,7 +84,7 @@ extension Keychains {
         return KeychainArchive.Member(name: name, content: content)
     }
 
-    /// The directory of the token that Keyfob made for a keychain.
+    /// Returns the directory of the token that Keyfob made for a keychain.
     private func ownTokenDirectory(of configuration: KeychainConfiguration) throws -> URL {
         guard let uri = Self.ownTokenURI(of: configuration), let serial = uri.serial, let label = uri.token,
             case .whole(let token) = try softHSM.awaitToken(serial: serial, label: label)
@@ -96,12 +97,12 @@ extension Keychains {
         return token.directory
     }
 
-    /// Copies the directory of a token by another process.
+    /// Copies the directory of a token in a child process.
     ///
-    /// A process that closes a file of SoftHSM's loses the locks that SoftHSM has on it in this process. A login rewrites
-    /// the token's own file, so that the copy is repeated until that file is whole.
+    /// Closing a file of SoftHSM in this process would release the locks that SoftHSM holds on it. A login rewrites the
+    /// token's own file, so the copy is repeated until that file is complete.
     ///
-    /// - Throws: `KeychainError`; `timedOut` where it is not whole by `deadline`.
+    /// - Throws: `KeychainError` with code `timedOut` if the file is not complete by `deadline`.
     private func copyToken(at source: URL, to target: URL, until deadline: Deadline) throws {
         while true {
             let copied = try ProgramRun.run(
@@ -125,15 +126,15 @@ extension Keychains {
 
     /// Makes a keychain from a backup.
     ///
-    /// The whole backup is checked before anything is written. The keychain opens with the PIN or passphrase that it had.
+    /// The whole backup is checked before anything is written. The keychain keeps its PIN or passphrase.
     ///
     /// - Parameters:
     ///   - url: The file.
-    ///   - name: The name of the keychain; `nil` for the one that it had.
-    /// - Returns: What the backup contains, with the name of the keychain that was made.
-    /// - Throws: `KeychainError`; `fileDamaged` where the file is not a whole backup, `duplicateKeychain` where there is
-    ///   a keychain of that name or the same keychain under another name, `tokenAmbiguous` where its token is there
-    ///   already, `vaultTooNew`, and what the system refuses.
+    ///   - name: The name of the keychain; `nil` for the name in the backup.
+    /// - Returns: The content of the backup, with the name of the keychain that was made.
+    /// - Throws: `KeychainError` with code `fileDamaged` if the file is not a complete backup, `duplicateKeychain` if
+    ///   there is a keychain of that name or the same keychain under another name, `tokenAmbiguous` if its token exists
+    ///   already, `vaultTooNew`, or the code of an error of the system.
     @discardableResult
     public func restore(from url: URL, as name: String? = nil) throws -> Backup {
         let archive = try KeychainArchive(reading: url)
@@ -152,7 +153,7 @@ extension Keychains {
                 guard let content = archive[part] else { continue }
                 try PrivateFile.write(content, to: place.appendingPathComponent(part, isDirectory: false))
             }
-            // What this version cannot open is not restored.
+            // Keychains that this version cannot open are not restored.
             _ = try open(configuration)
             if let token = try stageToken(of: archive, in: place, damage) {
                 placed = try placeToken(token, of: configuration)
@@ -167,13 +168,15 @@ extension Keychains {
         }
     }
 
-    /// Checks a backup, and whether `restore(from:as:)` would make a keychain from it. Writes nothing.
+    /// Checks a backup, and whether `restore(from:as:)` would make a keychain from it, without writing anything.
     ///
     /// - Parameters:
     ///   - url: The file.
-    ///   - name: The name of the keychain; `nil` for the one that it had.
-    /// - Returns: What the backup contains, with the name of the keychain that would be made.
-    /// - Throws: As `restore(from:as:)`.
+    ///   - name: The name of the keychain; `nil` for the name in the backup.
+    /// - Returns: The content of the backup, with the name of the keychain that would be made.
+    /// - Throws: `KeychainError` with code `fileDamaged` if the file is not a complete backup, `duplicateKeychain` if
+    ///   there is a keychain of that name or the same keychain under another name, or `invalidArgument` for an invalid
+    ///   name.
     public func checkBackup(at url: URL, as name: String? = nil) throws -> Backup {
         try check(KeychainArchive(reading: url), name, KeychainArchive.damaged(url.filePath))
     }
@@ -210,9 +213,9 @@ extension Keychains {
         return configuration
     }
 
-    /// The files of the token in an archive, by the name of the token's directory.
+    /// Returns the files of the token in an archive, with the name of the token's directory.
     ///
-    /// - Throws: `damage` where the names are not those of one token.
+    /// - Throws: `damage` if the names are not those of one token.
     private func tokenMembers(
         of archive: KeychainArchive, _ damage: KeychainError
     ) throws -> [(directory: String, file: String, content: SecretBytes)] {
@@ -229,8 +232,8 @@ extension Keychains {
 
     /// Writes the files of the token in an archive to a directory beside the other parts of the keychain.
     ///
-    /// - Returns: The directory, with the name that it has among SoftHSM's; `nil` where the archive has no token.
-    /// - Throws: `damage` where the names are not those of a token; what the system refuses.
+    /// - Returns: The directory, named as among SoftHSM's tokens; `nil` if the archive has no token.
+    /// - Throws: `damage` if the names are not those of a token; `KeychainError` if a file cannot be written.
     private func stageToken(of archive: KeychainArchive, in place: URL, _ damage: KeychainError) throws -> URL? {
         let members = try tokenMembers(of: archive, damage)
         guard let name = members.first?.directory else { return nil }
@@ -242,10 +245,10 @@ extension Keychains {
         return directory
     }
 
-    /// Moves the directory of a token to SoftHSM's others.
+    /// Moves the directory of a token to the directory of SoftHSM's tokens.
     ///
-    /// - Returns: Where it was and where it is; `nil` where an interrupted restoration had moved it before.
-    /// - Throws: `KeychainError`; `tokenAmbiguous` where the token is there already.
+    /// - Returns: The old and the new location; `nil` if an interrupted restoration had already moved it.
+    /// - Throws: `KeychainError` with code `tokenAmbiguous` if the token exists already.
     private func placeToken(
         _ staged: URL, of configuration: KeychainConfiguration
     ) throws -> (staged: URL, target: URL)? {
@@ -256,7 +259,7 @@ extension Keychains {
             ?? (FileManager.default.fileExists(atPath: target.filePath) ? target : nil)
         if let present {
             let isNamed = try all().contains { Self.ownTokenURI(of: $0)?.serial == serial }
-            // By another process, as when they are copied.
+            // Compared in a child process, which keeps the locks that SoftHSM holds on the files in this process.
             if !isNamed, present.lastPathComponent == target.lastPathComponent,
                 try ProgramRun.run(
                     ["diff", "-rq", "--", staged.filePath, target.filePath], deadline: .after(.seconds(60))

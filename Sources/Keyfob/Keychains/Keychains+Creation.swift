@@ -6,27 +6,29 @@ public import PKCS11
 
 /// Making keychains.
 extension Keychains {
-    /// How the PIN of a token that Keyfob makes is protected.
+    /// The protection of the PIN of a token that Keyfob makes.
     public enum Protection: Sendable {
-        /// A passphrase seals it, which unlocking requires.
+        /// A passphrase seals the PIN; unlocking requires the passphrase.
         case passphrase(SecretBytes, source: PINSource?)
-        /// It is in a file that only the owner can read; unlocking requires nothing.
+        /// The PIN is in a file that only the owner can read; unlocking requires no input.
         case file
     }
 
-    /// Which token a new keychain is on.
+    /// The token of a new keychain.
     public enum TokenChoice: Sendable {
-        /// A SoftHSM token of its own, made with it.
+        /// A SoftHSM token that is made with the keychain.
         case new(Protection)
-        /// A token that is there, with the source of its PIN.
+        /// An existing token, with the source of its PIN.
         case existing(PKCS11URI, KeychainConfiguration.ModuleLocation, pin: SecretBytes, pinSource: PINSource?)
     }
 
-    /// What making a keychain made.
+    /// The results of making a keychain.
     public struct Creation: Sendable {
         /// The keychain, unlocked.
         public let keychain: Keychain
-        /// Unlocks the keychain when the passphrase is lost. Shown once; the caller puts it in a safe place.
+        /// A code that unlocks the keychain if the passphrase is lost.
+        ///
+        /// It is available only here; the caller stores it in a safe place.
         public let recoveryCode: RecoveryCode?
         /// The wrapping key's name.
         public let wrappingKey: String
@@ -36,18 +38,19 @@ extension Keychains {
 
     /// Makes a keychain: token, wrapping key and vault.
     ///
-    /// Blocks for up to a second. The keychain is made in a directory with a temporary name and gets its own name last,
-    /// so that a kill leaves either a whole keychain or none. After a kill a token may be left that no keychain names.
-    /// A failure at any step removes what the steps before have made.
+    /// The call blocks for up to a second. It makes the keychain in a directory with a temporary name, which gets its
+    /// final name last, so that a kill leaves either a complete keychain or none. A kill may leave a token without a
+    /// keychain. If a step fails, the call removes what the earlier steps made.
     ///
     /// - Parameters:
-    ///   - name: The keychain's name. One called `login` is the default one unless another was chosen.
+    ///   - name: The keychain's name. A keychain called `login` is the default one unless the user chooses another.
     ///   - choice: The token.
-    ///   - makesDefault: Whether it becomes the default keychain where there is none. Not unless the user expects it:
-    ///     what is stored later without naming a keychain goes into it.
+    ///   - options: The options of the open keychain.
+    ///   - makesDefault: Whether the keychain becomes the default one if there is none. Pass `true` only if the user
+    ///     expects it, because items stored later without naming a keychain go into it.
     /// - Returns: The keychain, unlocked.
-    /// - Throws: `KeychainError`; `duplicateKeychain`, `invalidArgument` for the name, `moduleNotLoaded`,
-    ///   `mechanismUnsupported` where the token can wrap in no way, and what the token refuses.
+    /// - Throws: `KeychainError` with code `duplicateKeychain`, `invalidArgument` for an invalid name,
+    ///   `moduleNotLoaded`, `mechanismUnsupported` if the token cannot wrap keys, or the code of an error of the token.
     public func create(
         _ name: String, on choice: TokenChoice, options: Keychain.Options = .init(), makesDefault: Bool = false
     ) throws -> Creation {
@@ -70,7 +73,7 @@ extension Keychains {
             switch choice {
             case .new(let protection):
                 let token = try softHSM.createToken(label: freeLabel(for: name), deadline: deadline)
-                // The time for undoing does not depend on the caller's: no token may stay behind.
+                // The time for undoing does not depend on the caller's timeout, because no token may stay behind.
                 undo.append {
                     try softHSM.destroyToken(token.uri, deadline: .after(max(options.timeout, .seconds(2))))
                 }
@@ -91,7 +94,7 @@ extension Keychains {
                 guard configuration.module != .softHSM else { return }
                 undo.append { try unnamed.destroyWrappingKeys(id) }
             }
-            // Asked before it is there: one that is called login is the default one as soon as it is.
+            // Asked before publication: a keychain called login is the default one as soon as it exists.
             let becomesDefault = try makesDefault && defaultName() == nil
             try draft.publish(as: directory(name))
             isNamed = true
@@ -105,19 +108,19 @@ extension Keychains {
         } catch {
             // A keychain that keeps its name keeps all its parts.
             if isNamed, unsafe rename(directory(name).filePath, folder.filePath) != 0 { throw error }
-            // The first error is the one to report; what cannot be removed stays behind.
+            // The first error is the one to report. Parts that cannot be removed stay behind.
             for step in undo.reversed() { try? step() }
             throw error
         }
     }
 
-    /// The label of a new token: the keychain's name, with a number where another token has that label.
+    /// Returns the label of a new token: the keychain's name, with a number if another token has that label.
     ///
-    /// A token of that label without a keychain may be what a killed creation left.
+    /// A token of that label without a keychain may be left from a killed creation.
     ///
-    /// - Throws: `KeychainError` where the tokens cannot be read.
+    /// - Throws: `KeychainError` if the tokens cannot be read.
     private func freeLabel(for name: String) throws -> String {
-        // A token without a PIN is replaced when a token with its label is made.
+        // Making a token replaces one of the same label that has no PIN.
         let taken = Set(try softHSM.tokens().filter(\.hasUserPIN).map(\.label))
         var (label, number) = (name, 1)
         while taken.contains(label) {
@@ -131,8 +134,8 @@ extension Keychains {
 
     /// Protects the PIN of a new token.
     ///
-    /// - Returns: The recovery code, for a passphrase.
-    /// - Throws: `KeychainError`.
+    /// - Returns: The recovery code for a passphrase; otherwise `nil`.
+    /// - Throws: `KeychainError` if the PIN cannot be sealed or its file cannot be written.
     private func protect(
         _ pin: SecretBytes, as protection: Protection, _ configuration: inout KeychainConfiguration
     ) throws -> RecoveryCode? {
@@ -153,9 +156,9 @@ extension Keychains {
 }
 
 extension Keychain {
-    /// Is unlocked as `other` is, which is the same keychain under a temporary name.
+    /// Takes the lock state of `other`, which is the same keychain under a temporary name.
     ///
-    /// - Throws: `KeychainError` where the PIN source cannot be read.
+    /// - Throws: `KeychainError` if the PIN source cannot be read.
     fileprivate func takeOver(_ other: Keychain) throws {
         let source = try pinSource().source
         var state = other.lockState.withLock { $0 }
@@ -168,9 +171,9 @@ extension Keychain {
     /// - Parameters:
     ///   - pin: The token's PIN.
     ///   - id: The key's `CKA_ID`.
-    ///   - willGenerate: Called when the token has been found to take the PIN and to wrap, before the key is made.
+    ///   - willGenerate: Called before the key is made, once the token has accepted the PIN and a wrap suite works.
     /// - Returns: The row of the wrapping key.
-    /// - Throws: `KeychainError`, and what the token refuses.
+    /// - Throws: `KeychainError`, and errors of the token.
     func createWrappingKey(
         pin: SecretBytes, id: Data, willGenerate: () throws -> Void
     ) throws -> WrappingKeyRow {
@@ -188,7 +191,8 @@ extension Keychain {
                     in: session, token: token.label)
                 return (suite, try suite.wrap(metadataKey, with: key, in: session))
             }
-            // Every password is lost with the key. A token of ours is as new as the key.
+            // Losing the key loses every password. `nil` makes the whole token durable: Keyfob's own token is as new as
+            // the key.
             try token.changeDetector?.makeDurable(since: nil)
             return made
         }
@@ -210,7 +214,7 @@ extension Keychain {
 
     /// Destroys the secret keys with an identifier that this keychain made.
     ///
-    /// - Throws: What the token refuses.
+    /// - Throws: The errors of the token.
     func destroyWrappingKeys(_ id: Data) throws {
         try token.writingObjects {
             try token.withSession(.destroy) { session in

@@ -5,32 +5,32 @@ import PKCS11
 
 /// Removing keychains.
 extension Keychains {
-    /// What removing a keychain comes to.
+    /// The effect of removing a keychain.
     public enum Removal: Sendable {
-        /// The keychain is whole: its directory is removed, and its token if Keyfob made it.
+        /// The keychain is complete: its directory is removed, and also its token if Keyfob made it.
         case whole(KeychainConfiguration)
-        /// A creation or a removal was interrupted: the rest of it is removed.
+        /// A creation or a removal was interrupted: its remains are removed.
         case rest
-        /// Its configuration cannot be read, so that its token is unknown. The keychain leaves the list, and its files
-        /// stay in a hidden directory beside the others.
+        /// The configuration cannot be read, so the token is unknown.
+        ///
+        /// The keychain leaves the list, and its files stay in a hidden directory beside the others.
         case configuration(KeychainError)
     }
 
     private static let removedSuffix = ".removed"
     private static let keptSuffix = ".kept"
 
-    /// What `delete(_:)` would remove.
+    /// Returns what `delete(_:)` would remove.
     ///
     /// - Parameters:
     ///   - name: The keychain.
-    ///   - withoutToken: Whether it goes also where the token that Keyfob made for it is not there.
-    ///   - withoutVault: Whether it goes also where its vault is not there.
+    ///   - withoutToken: Whether to remove the keychain even if the token that Keyfob made for it is missing.
+    ///   - withoutVault: Whether to remove the keychain even if its vault is missing.
     ///   - timeout: How long to wait for another process that makes or repairs a token.
-    /// - Returns: What would be removed.
-    /// - Throws: `KeychainError`; `noSuchKeychain`, `notInitialized`, `unsafeFile` where others can write its files,
-    ///   `refused` where it is unknown whether its token is there, `tokenAbsent`, `vaultUnavailable` where its token is
-    ///   there, or not Keyfob's, and its vault is not, `timedOut` while another process makes or repairs a token, or
-    ///   rewrites one without end.
+    /// - Returns: The effect of removing the keychain.
+    /// - Throws: `KeychainError` with code `noSuchKeychain`, `notInitialized`, `unsafeFile` if other users can write
+    ///   its files, `refused` if it is unknown whether its token exists, `tokenAbsent`, `vaultUnavailable` if only the
+    ///   vault is missing, or `timedOut` while another process makes or repairs a token or keeps rewriting one.
     public func removal(
         of name: String, withoutToken: Bool = false, withoutVault: Bool = false, timeout: Duration = .seconds(10)
     ) throws -> Removal {
@@ -64,27 +64,28 @@ extension Keychains {
 
     /// Removes a keychain: its directory, and the token if Keyfob made it.
     ///
-    /// The directory loses its name first, so that there is never half a keychain. If a kill or a failure interrupts the
+    /// The directory loses its name first, so no partial keychain is visible. If a kill or a failure interrupts the
     /// rest, the next call of `delete(_:)` for this name, or the next creation of a keychain, finishes it. If the
-    /// configuration of a keychain cannot be read, the keychain leaves the list, and token and files stay.
+    /// configuration of a keychain cannot be read, the keychain leaves the list, and its token and files stay.
     ///
-    /// > Important: Every password of it, and on a token of ours every key, is gone for good.
+    /// > Important: Its passwords are lost permanently. On a token that Keyfob made, all keys are lost too.
     ///
     /// - Parameters:
     ///   - name: The keychain.
-    ///   - withoutToken: Whether it goes also where the token that Keyfob made for it is not there. Wherever that
-    ///     is, it stays, and its PIN goes.
-    ///   - withoutVault: Whether it goes also where its vault is not there, and with it the token that Keyfob made.
+    ///   - withoutToken: Whether to remove the keychain even if the token that Keyfob made for it is missing. That
+    ///     token stays where it is, but its PIN is lost.
+    ///   - withoutVault: Whether to remove the keychain even if its vault is missing, with the token that Keyfob made.
     ///   - timeout: How long to wait for another process that makes or repairs a token.
-    /// - Throws: `KeychainError`; `noSuchKeychain`, `notInitialized`, `timedOut`, `refused`, `tokenAbsent` and
-    ///   `vaultUnavailable` as `removal(of:withoutToken:withoutVault:timeout:)`, and what the system refuses.
+    /// - Throws: `KeychainError` with code `noSuchKeychain`, `notInitialized`, `unsafeFile`, `timedOut`, `tokenAbsent`,
+    ///   `vaultUnavailable`, `refused` if it is unknown whether its token exists, or the code of an error of the
+    ///   system.
     public func delete(
         _ name: String, withoutToken: Bool = false, withoutVault: Bool = false, timeout: Duration = .seconds(10)
     ) throws {
         let deadline = Deadline.after(timeout)
         switch try removal(of: name, withoutToken: withoutToken, withoutVault: withoutVault, until: deadline) {
         case .whole(let configuration):
-            // An earlier keychain of the same name.
+            // Finishes the removal of an earlier keychain of the same name.
             try finishRemovals(of: name, until: deadline)
             try UnlockedState(directories: directories).remove(configuration.uuid.uuidString.lowercased())
             let hidden = HiddenName(name, Self.removedSuffix)
@@ -99,14 +100,14 @@ extension Keychains {
         }
     }
 
-    /// Takes the directory of a keychain out of the list, so that the keychain is gone for all programs.
+    /// Renames the directory of a keychain, so that no program finds the keychain any longer.
     ///
-    /// - Throws: `KeychainError`; `noSuchKeychain` where another process was faster.
+    /// - Throws: `KeychainError` with code `noSuchKeychain` if another process has already done so.
     private func hide(_ name: String, as hidden: HiddenName) throws {
         let place = directory(name).filePath
         guard unsafe rename(place, hidden.url(in: folder).filePath) == 0 else {
             guard errno == ENOENT else { throw KeychainError.file("remove", place, errno) }
-            // Throws that there is none.
+            // Throws if there is no such keychain.
             _ = try configuration(name)
             return
         }
@@ -115,17 +116,17 @@ extension Keychains {
 
     // MARK: Removals that were interrupted
 
-    /// The directories of a keychain of that name whose removal was not finished.
+    /// Returns the directories of keychains whose removal was not finished.
     ///
     /// - Parameter name: The keychain; `nil` for all.
-    /// - Throws: `KeychainError` where the directory of keychains cannot be read.
+    /// - Throws: `KeychainError` if the directory of keychains cannot be read.
     func unfinishedRemovals(of name: String? = nil) throws(KeychainError) -> [HiddenName] {
         try HiddenName.all(Self.removedSuffix, in: folder).filter { name == nil || $0.name == name }
     }
 
-    /// The names of keychains whose removal was interrupted.
+    /// Returns the names of keychains whose removal was interrupted.
     ///
-    /// - Throws: `KeychainError` where the directory of keychains cannot be read.
+    /// - Throws: `KeychainError` if the directory of keychains cannot be read.
     package func namesOfUnfinishedRemovals() throws -> [String] {
         Set(try unfinishedRemovals().map(\.name)).sorted()
     }
@@ -134,10 +135,10 @@ extension Keychains {
         for hidden in try unfinishedRemovals(of: name) { try finish(hidden, until: deadline) }
     }
 
-    /// Removes what kills have left of keychains that were being made or removed.
+    /// Removes the remains of killed creations and removals.
     ///
-    /// - Throws: `KeychainError` for what is left of `name`. Errors about other keychains are reported when one of
-    ///   their names is used.
+    /// - Throws: `KeychainError` for the remains of `name`. Errors about other keychains are reported when one of their
+    ///   names is used.
     func clearRemains(for name: String, until deadline: Deadline) throws {
         try finishRemovals(of: name, until: deadline)
         try KeychainDraft.removeRemains(of: name, in: folder)
@@ -149,12 +150,12 @@ extension Keychains {
     ///
     /// Two processes may do so at once.
     ///
-    /// - Throws: `KeychainError`.
+    /// - Throws: `KeychainError` if a part cannot be removed.
     private func finish(_ hidden: HiddenName, until deadline: Deadline) throws {
         let (name, place) = (hidden.name, hidden.url(in: folder))
         do {
             let file = place.appendingPathComponent(KeychainConfiguration.fileName, isDirectory: false)
-            // A configuration that cannot be read any more names no token.
+            // An unreadable configuration names no token.
             if let bytes = try PrivateFile.read(file, limit: 1 << 20),
                 let configuration = KeychainConfiguration(json: bytes.copyBytes(), in: place)
             {
@@ -173,9 +174,9 @@ extension Keychains {
         }
     }
 
-    /// Destroys the token that Keyfob made for a keychain. Does nothing where it is gone, or another keychain names it.
+    /// Destroys the token that Keyfob made for a keychain, unless it is missing or another keychain uses it.
     ///
-    /// - Throws: `KeychainError`.
+    /// - Throws: `KeychainError` if the token cannot be destroyed.
     private func destroyToken(of configuration: KeychainConfiguration, until deadline: Deadline) throws {
         guard let uri = Self.ownTokenURI(of: configuration), try !serialsInUse().contains(uri.serial),
             FileManager.default.fileExists(atPath: softHSM.root.filePath)
@@ -187,27 +188,26 @@ extension Keychains {
 
     // MARK: Tokens that Keyfob made
 
-    /// The URI of the token that Keyfob made for a keychain; `nil` where it made none.
+    /// Returns the URI of the token that Keyfob made for a keychain; `nil` if it made none.
     static func ownTokenURI(of configuration: KeychainConfiguration) -> PKCS11URI? {
-        // A URI that cannot be read names no token.
+        // An unreadable URI names no token.
         guard configuration.module == .softHSM, let uri = try? PKCS11URI(configuration.token), uri.serial != nil,
             uri.token != nil
         else { return nil }
         return uri
     }
 
-    /// The serial numbers of Keyfob's own tokens that keychains name.
+    /// Returns the serial numbers of Keyfob's own tokens that keychains use.
     private func serialsInUse() throws -> Set<String?> { Set(try all().compactMap { Self.ownTokenURI(of: $0)?.serial }) }
 
-    /// Keyfob's own tokens that no keychain names, such as the token of a creation that was killed.
+    /// Returns Keyfob's own tokens that no keychain uses, such as the token of a killed creation.
     ///
-    /// Keyfob never removes them by itself. The result is empty while it is unknown which tokens are in use: while another
-    /// process makes a keychain, and where a configuration is damaged.
+    /// Keyfob never removes them by itself. The result is empty while the tokens in use are unknown: while another
+    /// process makes a keychain, while a removal is unfinished, and while a configuration is damaged.
     ///
-    /// - Returns: The tokens.
-    /// - Throws: `KeychainError` where keychains or tokens cannot be read.
+    /// - Throws: `KeychainError` if keychains or tokens cannot be read.
     package func unnamedTokens() throws -> [SoftHSMToken] {
-        // Before the lists are read: a creation that is running now may finish in between.
+        // Checked before the lists are read, because a running creation may finish in between.
         guard try !KeychainDraft.exists(isRunning: true, in: folder), try unfinishedRemovals().isEmpty else { return [] }
         let tokens = try softHSM.tokens()
         guard try listing().damaged.isEmpty else { return [] }
@@ -215,25 +215,26 @@ extension Keychains {
         return tokens.filter { !used.contains($0.serial) }
     }
 
-    /// How the token that Keyfob made for a keychain was found.
+    /// The state of the token that Keyfob made for a keychain.
     package enum OwnToken: Sendable, Equatable {
-        /// It is there, or Keyfob made none.
+        /// The token exists, or Keyfob made none.
         case present
-        /// It is not there: it was destroyed, or what it is on is not mounted.
+        /// The token is missing: it was destroyed, or its file system is not mounted.
         case absent
-        /// It is none of those that can be read, and may be one of these directories, which cannot.
+        /// The token is not among the readable ones, but may be in one of these unreadable directories.
         case unclear([String])
     }
 
     /// Looks for the token that Keyfob made for a keychain.
     ///
-    /// Blocks for up to a second where a token's file is just being rewritten.
+    /// The call blocks for up to a second while a token's file is being rewritten.
     ///
     /// - Parameters:
     ///   - configuration: The keychain.
-    ///   - deadline: Until when another process that makes or repairs a token is waited for.
-    /// - Returns: How it was found.
-    /// - Throws: As `SoftHSMDirectory.heal`; `timedOut` also where another process rewrites a token without end.
+    ///   - deadline: The end of the wait for another process that makes or repairs a token.
+    /// - Returns: The state of the token.
+    /// - Throws: `KeychainError` if the tokens cannot be read, or with code `timedOut` if another process makes,
+    ///   repairs or keeps rewriting a token.
     package func ownToken(of configuration: KeychainConfiguration, until deadline: Deadline) throws -> OwnToken {
         guard let uri = Self.ownTokenURI(of: configuration), let serial = uri.serial, let label = uri.token else {
             return .present
@@ -243,7 +244,7 @@ extension Keychains {
         case .absent: return .absent
         case .unclear: break
         }
-        // A kill may have emptied its file.
+        // A kill may have left the token's file empty.
         let unusable = try softHSM.unusableDirectories(deadline: deadline)
         switch try softHSM.awaitToken(serial: serial, label: label) {
         case .whole: return .present

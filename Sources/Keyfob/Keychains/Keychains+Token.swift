@@ -3,12 +3,12 @@ package import PKCS11
 
 /// The token of a keychain, by its configuration.
 extension Keychains {
-    /// What the token of a keychain says about itself, also where the vault cannot be opened.
+    /// Returns the token's information about itself, even if the vault cannot be opened.
     ///
-    /// Blocks for loading the module. Needs no login.
+    /// The call blocks while the module is loaded. It needs no login.
     ///
-    /// - Throws: `KeychainError`; `tokenAbsent`, `moduleNotLoaded`, `invalidConfiguration` where the token's URI cannot
-    ///   be read, and what the token refuses.
+    /// - Throws: `KeychainError` with code `tokenAbsent`, `moduleNotLoaded`, `invalidConfiguration` if the token's URI
+    ///   cannot be read, or the code of an error of the token.
     package func tokenInfo(
         of configuration: KeychainConfiguration, options: Keychain.Options = .init()
     ) throws -> TokenInfo {
@@ -16,7 +16,9 @@ extension Keychains {
         do { return try token.info() } catch let error as PKCS11Error { throw token.refusal(error, .read) }
     }
 
-    /// The URI of a keychain's token. - Throws: `KeychainError` with code `invalidConfiguration`.
+    /// Returns the URI of a keychain's token.
+    ///
+    /// - Throws: `KeychainError` with code `invalidConfiguration` if the URI cannot be read.
     func tokenURI(of configuration: KeychainConfiguration) throws(KeychainError) -> PKCS11URI {
         do { return try PKCS11URI(configuration.token) } catch {
             throw KeychainError(
@@ -25,9 +27,13 @@ extension Keychains {
         }
     }
 
-    /// The store of a keychain's token, whose module is loaded by the first call that needs it.
+    /// Returns the store of a keychain's token, whose module is loaded by the first call that needs it.
     ///
-    /// - Parameter pin: Gives the PIN when the token wants a login; `nil` reads without one.
+    /// - Parameters:
+    ///   - configuration: The keychain.
+    ///   - uri: The token.
+    ///   - options: The options of the open keychain.
+    ///   - pin: Returns the PIN when the token requires a login; `nil` to read without one.
     func token(
         of configuration: KeychainConfiguration, _ uri: PKCS11URI, _ options: Keychain.Options,
         pin: @escaping @Sendable () throws -> TokenPIN?

@@ -2,14 +2,14 @@ import Foundation
 import KeyfobPrimitives
 import PKCS11
 
-/// The keychains of a user: which there are, and which is the default.
+/// The keychains of a user, and the choice of the default one.
 ///
-/// Each keychain is one directory below `Directories.data`, which gets its name when it is complete.
+/// Each keychain is one directory below `Directories.data`, which gets its name once it is complete.
 public struct Keychains: Sendable {
-    /// Where they are.
+    /// The directories of the keychains.
     public let directories: Directories
 
-    /// The keychains in `directories`.
+    /// Takes the directories of the keychains.
     public init(_ directories: Directories = Directories()) {
         self.directories = directories
     }
@@ -20,7 +20,7 @@ public struct Keychains: Sendable {
         directories.configuration.appendingPathComponent("default-keychain", isDirectory: false)
     }
 
-    /// The directory of a keychain.
+    /// Returns the directory of a keychain.
     func directory(_ name: String) -> URL { folder.appendingPathComponent(name, isDirectory: true) }
 
     private func file(_ name: String) -> URL {
@@ -30,31 +30,33 @@ public struct Keychains: Sendable {
     /// The directory of Keyfob's own SoftHSM tokens.
     public var softHSM: SoftHSMDirectory { SoftHSMDirectory(directories: directories) }
 
-    /// The configurations that can be read, by name.
+    /// Returns the readable configurations, sorted by name.
     ///
-    /// One that cannot is no reason to hide the others; `listing()` tells of it.
+    /// The unreadable ones are in `listing()`.
     ///
-    /// - Throws: `KeychainError` where the directory cannot be read.
+    /// - Throws: `KeychainError` if the directory of keychains cannot be read.
     public func all() throws -> [KeychainConfiguration] { try listing().keychains }
 
-    /// Which keychains there are, those with a damaged configuration too.
+    /// All keychains, including those with a damaged configuration.
     public struct Listing: Sendable {
-        /// The configurations that can be read, by name.
+        /// The readable configurations, sorted by name.
         public let keychains: [KeychainConfiguration]
-        /// The names of the others, and why each cannot be read.
+        /// The names of the other keychains, with the error of reading each.
         public let damaged: [(name: String, error: KeychainError)]
 
-        /// All names, those of damaged configurations too.
+        /// The names of all keychains, including those with a damaged configuration.
         public var names: [String] { (keychains.map(\.name) + damaged.map(\.name)).sorted() }
     }
 
-    /// All keychains, by name. - Throws: As `all()`.
+    /// Returns all keychains, sorted by name.
+    ///
+    /// - Throws: `KeychainError` if the directory of keychains cannot be read.
     public func listing() throws -> Listing {
         var keychains: [KeychainConfiguration] = []
         var damaged: [(name: String, error: KeychainError)] = []
         for name in try names() {
             do { keychains.append(try configuration(name)) } catch let error as KeychainError {
-                // Removed since the directory was read, or a directory that cannot be a keychain.
+                // Removed since the directory was read, or not the directory of a keychain.
                 guard ![.noSuchKeychain, .notInitialized, .invalidArgument].contains(error.code) else { continue }
                 damaged.append((name, error))
             }
@@ -62,27 +64,29 @@ public struct Keychains: Sendable {
         return Listing(keychains: keychains, damaged: damaged)
     }
 
-    /// The names of the directories that can be keychains, sorted.
+    /// Returns the names of the directories that can be keychains, sorted.
     ///
-    /// - Throws: `KeychainError`; `refused` or `fileUnavailable` where the directory of keychains cannot be read.
+    /// - Throws: `KeychainError` with code `refused` or `fileUnavailable` if the directory of keychains cannot be read.
     private func names() throws(KeychainError) -> [String] {
         try OpenDirectory.names(in: folder).filter { !$0.hasPrefix(".") }.sorted()
     }
 
-    /// Whether the name of a keychain is taken, also by a damaged one.
+    /// Returns whether a keychain has the name, including one with a damaged configuration.
     func exists(_ name: String) -> Bool { FileManager.default.fileExists(atPath: directory(name).filePath) }
 
-    /// The name of the default keychain, which is used where none is named: the one that was chosen, else `login`
-    /// where there is one. What `KEYFOB_KEYCHAIN` says is the caller's business.
+    /// Returns the name of the keychain to use if the caller names none.
     ///
-    /// - Throws: `KeychainError`; `unsafeFile` where others can write the file that says so or its directory,
-    ///   `fileUnavailable`.
+    /// It is the keychain that the user chose, or else `login` if that exists. The caller handles `KEYFOB_KEYCHAIN`.
+    ///
+    /// - Throws: `KeychainError` with code `unsafeFile` if other users can write the file of the choice or its
+    ///   directory, or `fileUnavailable` if the file cannot be read.
     public func defaultName() throws -> String? {
         if let name = try chosenName() { return name }
         return exists(Self.usualName) ? Self.usualName : nil
     }
 
-    /// The name of the default keychain unless the user chooses another, and of the one that `init` makes without a name.
+    /// The name of the default keychain unless the user chooses another, and of the one that `init` makes without a
+    /// name.
     package static let usualName = "login"
 
     private func chosenName() throws -> String? {
@@ -92,28 +96,31 @@ public struct Keychains: Sendable {
         return name.isEmpty ? nil : name
     }
 
-    /// Makes a keychain the default one. - Throws: `KeychainError` with code `noSuchKeychain`.
+    /// Makes a keychain the default one.
+    ///
+    /// - Throws: `KeychainError` with code `noSuchKeychain` if there is no such keychain.
     public func setDefault(_ name: String) throws {
         _ = try configuration(name)
         try PrivateFile.createDirectory(directories.configuration)
         try PrivateFile.write(SecretBytes(utf8: name + "\n"), to: defaultFile)
     }
 
-    /// The configuration of a keychain.
+    /// Returns the configuration of a keychain.
     ///
-    /// - Throws: `KeychainError`; `noSuchKeychain`, `notInitialized` where there is no keychain at all,
-    ///   `invalidConfiguration` where the file cannot be understood, `unsafeFile` where others can write it or its
-    ///   directory.
+    /// - Parameter name: The keychain; `nil` for the default one.
+    /// - Throws: `KeychainError` with code `noSuchKeychain`, `notInitialized` if there is no keychain at all,
+    ///   `invalidConfiguration` if the file is not valid, or `unsafeFile` if other users can write it or its directory.
     public func configuration(_ name: String? = nil) throws -> KeychainConfiguration {
         let wanted = try name ?? defaultName() ?? Self.usualName
         do { try Self.validate(wanted) } catch where name == nil {
-            // Nobody typed it.
+            // The user did not type this name.
             throw KeychainError(
                 .invalidConfiguration, "\(defaultFile.filePath) does not hold the name of a keychain.",
                 hint: "Choose one again: keyfob keychain default NAME     Which there are: keyfob keychain ls",
                 cause: error)
         }
-        // The configuration names a library to load, and a command that prints the PIN.
+        // The configuration names a library to load and a command that prints the PIN, so other users must not write
+        // it.
         for url in [directories.data, folder, directory(wanted)] { try PrivateFile.requireOwnDirectory(url) }
         guard let bytes = try PrivateFile.read(file(wanted), limit: 1 << 20) else {
             guard exists(wanted) else { throw try missing(wanted, isNamed: name != nil) }
@@ -157,7 +164,7 @@ public struct Keychains: Sendable {
                 details: ["keychain": name])
         }
         guard isNamed else {
-            // Nobody typed it, so it is said where it stands and how it is changed.
+            // The user did not type this name, so the message says where it comes from and how to change it.
             return KeychainError(
                 .noSuchKeychain, "there is no keychain \"\(name)\", which is the default one.",
                 hint: "Choose another: keyfob keychain default NAME     There are: \(others.joined(separator: ", "))",
@@ -168,7 +175,13 @@ public struct Keychains: Sendable {
             details: ["keychain": name])
     }
 
-    /// Opens a keychain. - Throws: As `configuration(_:)` and `Keychain.open`.
+    /// Opens a keychain.
+    ///
+    /// - Parameters:
+    ///   - name: The keychain; `nil` for the default one.
+    ///   - options: The options of the open keychain.
+    /// - Throws: `KeychainError` with code `noSuchKeychain`, `notInitialized`, `invalidConfiguration`, `unsafeFile`,
+    ///   `vaultUnavailable`, `vaultDamaged` or `vaultTooNew`.
     public func open(_ name: String? = nil, options: Keychain.Options = .init()) throws -> Keychain {
         let expected = options.warmsUpToken ? TokenWarmUp(expecting: softHSM) : nil
         let configuration: KeychainConfiguration
@@ -181,8 +194,11 @@ public struct Keychains: Sendable {
 
     /// Opens a keychain by its configuration.
     ///
-    /// - Throws: As `Keychain.open`; `invalidConfiguration` where the token's URI cannot be read, or the time that it
-    ///   stays unlocked is none.
+    /// - Parameters:
+    ///   - configuration: The keychain.
+    ///   - options: The options of the open keychain.
+    /// - Throws: `KeychainError` with code `invalidConfiguration` if the token's URI cannot be read or `unlockTimeout`
+    ///   is invalid, or `unsafeFile`, `vaultUnavailable`, `vaultDamaged` or `vaultTooNew` for the vault.
     public func open(_ configuration: KeychainConfiguration, options: Keychain.Options = .init()) throws -> Keychain {
         try open(configuration, options: options, expected: nil)
     }
@@ -205,7 +221,7 @@ public struct Keychains: Sendable {
             throw error
         }
         let opening = options.warmsUpToken ? try opening(of: configuration, expected: expected) : nil
-        // Now: an unlocked keychain never reads its source, and programs may be started all the same.
+        // Withheld now, because an unlocked keychain never reads its source and may still start programs.
         EnvironmentVariable.withhold(namedBy: uri.pinSource)
         EnvironmentVariable.withhold(namedBy: configuration.pinSource)
         let state = Lock(Keychain.LockState())
@@ -214,7 +230,7 @@ public struct Keychains: Sendable {
             token.beginOpening(opening) { [directories] in
                 guard let pin = Self.unlockedPIN(configuration, directories) else { return }
                 state.withLock { state in
-                    // Whoever unlocked it meanwhile knows better, and so does whoever locked it.
+                    // Another thread that has unlocked or locked the keychain in the meantime takes precedence.
                     guard state.pin == nil, state.lockings == 0 else { return }
                     state.pin = pin
                     state.isRestored = true
@@ -235,7 +251,7 @@ public struct Keychains: Sendable {
             lockState: state)
     }
 
-    /// The PIN that `keyfob unlock` left; `nil` where it left none.
+    /// Returns the PIN that `keyfob unlock` stored; `nil` if there is none.
     private static func unlockedPIN(
         _ configuration: KeychainConfiguration, _ directories: Directories
     ) -> SecretBytes? {
@@ -243,12 +259,12 @@ public struct Keychains: Sendable {
             let name = configuration.uuid.uuidString.lowercased()
             return try UnlockedState(directories: directories).load(name).flatMap(Keychain.decode)?.pin
         } catch {
-            // Whoever needs the state reads it again, and reports what is wrong with it.
+            // The code that needs the state reads it again and reports the error.
             return nil
         }
     }
 
-    /// What was begun with the module that was expected, where it is that one.
+    /// Returns the warm-up of the expected module if the keychain uses that module, or else a new one.
     private func opening(
         of configuration: KeychainConfiguration, expected: TokenWarmUp?
     ) throws -> TokenWarmUp {
@@ -278,9 +294,12 @@ public struct Keychains: Sendable {
         }
     }
 
-    /// Refuses names that are not safe as part of a path, or that a person could not type.
+    /// Throws for names that are not safe as part of a path, or that a person could not type.
     ///
-    /// - Parameter asToken: Whether a token is to be made that bears the name: labels of tokens are shorter.
+    /// - Parameters:
+    ///   - name: The name.
+    ///   - asToken: Whether a token of that name is to be made, because labels of tokens are shorter.
+    /// - Throws: `KeychainError` with code `invalidArgument`.
     package static func validate(_ name: String, asToken: Bool = false) throws {
         if asToken, name.utf8.count > SoftHSMDirectory.longestLabel {
             throw KeychainError(
@@ -305,21 +324,21 @@ public struct Keychains: Sendable {
 
     /// Writes the configuration into the keychain's directory.
     ///
-    /// - Throws: As `PrivateFile.write(_:to:)`.
+    /// - Throws: `KeychainError` with code `fileUnavailable`, `refused` or `diskFull`.
     func write(_ configuration: KeychainConfiguration) throws {
         let encoder = JSONEncoder()
         encoder.dateEncodingStrategy = .iso8601
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         var written = configuration.written
-        // A year has four digits in the file: a clock that is wrong can say anything.
+        // A year has four digits in the file, but a wrong clock can show any year.
         let years = Date(timeIntervalSince1970: -62_135_596_800)...Date(timeIntervalSince1970: 253_402_300_799)
         written.created = min(max(written.created, years.lowerBound), years.upperBound)
         try PrivateFile.write(SecretBytes(encoder.encode(written)), to: configuration.configurationFile)
     }
 
-    /// Makes a keychain that was removed the default one no longer.
+    /// Removes the choice of the default keychain if it names a keychain that was removed.
     ///
-    /// - Throws: `KeychainError` where the file that names the default keychain cannot be read or removed.
+    /// - Throws: `KeychainError` if the file that names the default keychain cannot be read or removed.
     func clearDefault(_ name: String) throws {
         if !exists(name), try chosenName() == name { try PrivateFile.remove(defaultFile) }
     }

@@ -1,10 +1,10 @@
 import KeyfobPrimitives
 import PKCS11
 
-/// `A256KW` (RFC 7518 section 4.4): the token wraps the key with `CKM_AES_KEY_WRAP`, which is RFC 3394.
+/// `A256KW` (RFC 7518 section 4.4): the token wraps the key with `CKM_AES_KEY_WRAP` (RFC 3394).
 ///
-/// The key passes through a session object, because tokens wrap objects and not bytes. SoftHSM
-/// zero-pads silently what is not a multiple of eight bytes; row keys are 32 bytes long.
+/// The key passes through a session object, because tokens wrap objects and not bytes. SoftHSM silently zero-pads keys
+/// whose length is not a multiple of eight bytes; row keys have 32 bytes.
 struct AESKeyWrapSuite: WrapSuite {
     var name: String { "A256KW" }
 

@@ -1,8 +1,8 @@
 import Foundation
 
-/// What a ciphertext is bound to: moved to another vault, row, class, version or purpose, it does not open.
+/// The data that binds a ciphertext to its vault, row, class, version and purpose; it opens with no other.
 struct AdditionalData: Sendable {
-    /// What the ciphertext is.
+    /// The purpose of a ciphertext.
     enum Part: UInt8 {
         /// The attributes of an item.
         case attributes = 0x41
@@ -12,10 +12,19 @@ struct AdditionalData: Sendable {
         case object = 0x4F
     }
 
-    /// `"keyfob"`, the format, the part, the vault, the row, the class, the version; for attributes the row's state.
+    /// The parts in order: `"keyfob"`, format, part, vault, row, class and version; for attributes also the row's
+    /// state.
     let bytes: [UInt8]
 
-    /// - Parameter state: The row's state, which is part of the additional data of attributes.
+    /// Makes the additional data of a ciphertext.
+    ///
+    /// - Parameters:
+    ///   - part: The purpose of the ciphertext.
+    ///   - vault: The identity of the vault.
+    ///   - row: The identity of the row.
+    ///   - itemClass: The class of the item.
+    ///   - version: The version of the row.
+    ///   - state: The row's state, which is used only for attributes.
     init(
         _ part: Part, vault: Data, row: Data, itemClass: ItemClass? = nil, version: Int64 = 0,
         state: RowState = .live
@@ -32,15 +41,15 @@ struct AdditionalData: Sendable {
         self.bytes = bytes
     }
 
-    /// The JWE protected header of a secret, encoded: `{"enc":"A256GCM","keyfob":"…"}` with `bytes` in base64url.
+    /// The encoded JWE protected header of a secret: `{"enc":"A256GCM","keyfob":"…"}` with `bytes` in base64url.
     ///
-    /// The binding stands here and not in the member `aad`, which the stock `jose` 11 computes unlike RFC 7516.
-    /// Algorithm, key id and their parameters stand in the recipient's header, which is not protected: so a new
-    /// wrapping key changes the recipients and leaves the ciphertext as it is.
+    /// The binding is here and not in the member `aad`, which `jose` 11 computes differently from RFC 7516. The
+    /// algorithm, the key id and their parameters are in the recipient's header, which is not protected. A new wrapping
+    /// key therefore changes the recipients and not the ciphertext.
     var protectedHeader: String {
         Base64URL.encode(Array("{\"enc\":\"A256GCM\",\"keyfob\":\"\(Base64URL.encode(bytes))\"}".utf8))
     }
 
-    /// The additional data as RFC 7516 section 5.1 step 14 has it for a JWE without `aad`: the protected header.
+    /// The additional data of a JWE without `aad` (RFC 7516 section 5.1 step 14): the protected header.
     var jose: [UInt8] { Array(protectedHeader.utf8) }
 }

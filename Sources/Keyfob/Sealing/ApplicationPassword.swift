@@ -1,14 +1,16 @@
 package import KeyfobPrimitives
 import KeyfobOpenSSL
 
-/// A password of the application's own, under which the data of an item is sealed before the vault seals it again
+/// A password of the application, which seals the data of an item before the vault seals it again
 /// (`kSecAccessControlApplicationPassword`).
 ///
-/// scrypt (RFC 7914) makes a key of the password, AES-256-GCM seals. A seal is: 16 bytes that tell it from other data,
-/// 16 of salt, 12 of nonce, the ciphertext, 16 of tag.
+/// scrypt (RFC 7914) derives a key from the password, and AES-256-GCM seals the data. A seal consists of 16 bytes that
+/// distinguish it from other data, 16 bytes of salt, 12 of nonce, the ciphertext, and 16 of tag.
 package struct ApplicationPassword {
     private let password: SecretBytes
 
+    /// Takes the password.
+    ///
     /// - Throws: `KeychainError` with code `invalidArgument` for an empty password.
     package init(_ password: SecretBytes) throws(KeychainError) {
         guard !password.isEmpty else {
@@ -22,15 +24,17 @@ package struct ApplicationPassword {
     ]
     private static let saltCount = 16
 
-    /// Whether bytes are a seal.
+    /// Returns whether `data` is a seal.
     package static func isSeal(_ data: SecretBytes) -> Bool {
         data.count >= mark.count + saltCount + AESGCM.nonceCount + AESGCM.tagCount
             && data.prefix(mark.count).copyBytes() == mark
     }
 
-    /// Seals. Blocks for about 0.1 s and takes 32 MiB, which is what makes guessing costly.
+    /// Seals a secret.
     ///
-    /// - Throws: `CryptoError`, `OpenSSLError`.
+    /// The call blocks for about 0.1 s and takes 32 MiB, which makes guessing costly.
+    ///
+    /// - Throws: `CryptoError` or `OpenSSLError` if libcrypto fails.
     package func seal(_ secret: SecretBytes) throws -> SecretBytes {
         let salt = try RandomBytes.bytes(count: Self.saltCount)
         let nonce = try RandomBytes.bytes(count: AESGCM.nonceCount)
@@ -38,10 +42,12 @@ package struct ApplicationPassword {
         return SecretBytes(Self.mark + salt + nonce + sealed.ciphertext + sealed.tag)
     }
 
-    /// Opens. Blocks as sealing does.
+    /// Opens a seal.
     ///
-    /// - Throws: `KeychainError` with code `passphraseIncorrect` for another password than it was sealed with;
-    ///   `CryptoError`, `OpenSSLError`.
+    /// The call blocks for about 0.1 s and takes 32 MiB.
+    ///
+    /// - Throws: `KeychainError` with code `passphraseIncorrect` if the secret was sealed with another password;
+    ///   `CryptoError` or `OpenSSLError` if libcrypto fails.
     package func open(_ seal: SecretBytes) throws -> SecretBytes {
         var rest = seal.copyBytes()[...].dropFirst(Self.mark.count)
         let salt = Array(rest.prefix(Self.saltCount))

@@ -4,8 +4,9 @@ import KeyfobPrimitives
 enum Base64URL {
     private static let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
-    /// By hand: it stands in the way of every secret, and Foundation's detour over `+`, `/` and `=` costs a fresh
-    /// process 0.3 ms.
+    /// Returns the encoding of bytes.
+    ///
+    /// Every secret is encoded, and replacing `+`, `/` and `=` in Foundation's encoding costs a fresh process 0.3 ms.
     static func encode(_ bytes: some Sequence<UInt8>) -> String {
         let bytes = Array(bytes)
         let letters = letters
@@ -17,15 +18,16 @@ enum Base64URL {
             var group = UInt32(bytes[index]) << 16
             if count > 1 { group |= UInt32(bytes[index + 1]) << 8 }
             if count > 2 { group |= UInt32(bytes[index + 2]) }
-            // So many bits take one letter more than they have bytes.
+            // A group of `count` bytes takes `count + 1` letters.
             for place in 0...count { text.append(letters[Int(group >> (18 - 6 * UInt32(place))) & 0x3F]) }
             index += 3
         }
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// The bytes of a text, with or without padding, also with the two other letters of base64 (RFC 4648 4); `nil` for
-    /// another text. No copy of the bytes stays in memory.
+    /// Returns the bytes of a text, with or without padding; `nil` for an invalid text.
+    ///
+    /// The letters `+` and `/` of RFC 4648 section 4 are accepted too. No copy of the bytes stays in memory.
     static func decode(_ text: SecretBytes) -> SecretBytes? {
         unsafe text.withUnsafeBytes { bytes -> SecretBytes? in
             var count = bytes.count

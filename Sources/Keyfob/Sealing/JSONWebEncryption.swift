@@ -1,8 +1,8 @@
 import Foundation
 
-/// Prints a row's secret as a JWE in the flattened or general JSON serialisation of RFC 7516 section 7.2.
+/// A row's secret as a JWE in the flattened or general JSON serialisation of RFC 7516 section 7.2.
 ///
-/// The payload is the padded secret (see ``SecretPadding``): the secret, zero bytes, four bytes of length.
+/// The payload is the padded secret (see ``SecretPadding``): the secret, zero bytes, and four bytes of length.
 struct JSONWebEncryption {
     /// One recipient: the wrapping key's name and suite, and the wrapped key.
     struct RecipientMembers {
@@ -33,7 +33,9 @@ struct JSONWebEncryption {
         return "{\"recipients\":[\(members.map { "{\($0)}" }.joined(separator: ","))],\(common)}"
     }
 
-    /// A JSON string. Key ids are ours and plain, but a vault file may be anybody's.
+    /// Returns a JSON string.
+    ///
+    /// Keyfob's own key ids need no escaping, but a vault file may come from anywhere.
     private static func quote(_ text: String) -> String {
         var result = "\""
         for scalar in text.unicodeScalars {

@@ -1,14 +1,14 @@
 import KeyfobOpenSSL
 
-/// The key under which the nodes and the root of a ``RowTree`` are authenticated.
+/// The key that authenticates the nodes and the root of a ``RowTree``.
 ///
-/// It is derived with the vault's identity, so that no part of another vault's tree passes.
+/// It is derived with the vault's identity, so that no part of another vault's tree is valid.
 struct RowTreeKey: Sendable {
     private let key: HMACSHA256
 
     init(_ key: HMACSHA256) { self.key = key }
 
-    /// What a parent keeps of a node: half of the code of its place and its entries.
+    /// Returns the digest that a parent stores for a node: half of the code of its position and its entries.
     func digest(of node: [UInt8], at id: RowTree.NodeID) throws -> RowTree.Entry {
         var message = Array("node".utf8)
         message.reserveCapacity(node.count + 13)
@@ -20,14 +20,14 @@ struct RowTreeKey: Sendable {
             high: UInt64(bigEndianBytes: code[0..<8]) ?? 0, low: UInt64(bigEndianBytes: code[8..<16]) ?? 0)
     }
 
-    /// The root as it lies in the vault: height (1), counter (8), number of rows (8), digest (16), code (32).
+    /// Returns the bytes of the root in the vault: height (1), counter (8), number of rows (8), digest (16), code (32).
     func seal(_ root: RowTree.Root) throws -> [UInt8] {
         let bytes = [UInt8(root.height)] + root.counter.bigEndianBytes + root.count.bigEndianBytes
             + root.digest.high.bigEndianBytes + root.digest.low.bigEndianBytes
         return bytes + (try key.authenticationCode(for: Array("root".utf8) + bytes))
     }
 
-    /// The root, or `nil` where these are not the bytes that `seal` made.
+    /// Returns the root; `nil` if `seal` did not make these bytes.
     func open(_ bytes: [UInt8]) throws -> RowTree.Root? {
         guard bytes.count == 65, try key.isValid(Array(bytes[33...]), for: Array("root".utf8) + bytes[..<33]),
             let counter = UInt64(bigEndianBytes: bytes[1..<9]), let count = UInt64(bigEndianBytes: bytes[9..<17]),

@@ -2,13 +2,13 @@ import Foundation
 import KeyfobPrimitives
 import KeyfobOpenSSL
 
-/// A secret under a key of its own: AES-256-GCM, fresh key and nonce for every version of a row.
+/// A secret encrypted with AES-256-GCM under its own key, with a fresh key and nonce for every version of a row.
 ///
-/// The row key leaves this file in two ways only: to the token, to be wrapped, and wiped.
+/// The row key leaves this file only to be wrapped by the token, and is then wiped.
 struct SecretEnvelope: Sendable {
     /// The ciphertext.
     let sealed: SealedBytes
-    /// The key it was made with; to be wrapped for every recipient.
+    /// The key of the ciphertext, which is wrapped for every recipient.
     let rowKey: SecretBytes
 
     /// Encrypts a secret.
@@ -30,8 +30,8 @@ struct SecretEnvelope: Sendable {
 
     /// Decrypts a secret with its unwrapped key.
     ///
-    /// - Throws: `KeychainError` with code `vaultDamaged` where ciphertext, key or additional data do not
-    ///   belong together.
+    /// - Throws: `KeychainError` with code `vaultDamaged` if ciphertext, key and additional data do not belong
+    ///   together.
     static func open(
         _ sealed: SealedBytes, rowKey: SecretBytes, _ additionalData: AdditionalData
     ) throws -> SecretBytes {

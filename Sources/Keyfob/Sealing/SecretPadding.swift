@@ -1,10 +1,10 @@
 import KeyfobPrimitives
 
-/// Hides the length of a secret among its like.
+/// Padding that hides the length of a secret.
 ///
-/// The padded form is the secret, zero bytes, and the secret's length in the last four bytes,
-/// big-endian. The whole is a multiple of 64 bytes up to 1 KiB; above, its length is rounded up so that
-/// only the highest five significant bits say something, which costs 6% at the most.
+/// The padded form is the secret, zero bytes, and the secret's length in the last four bytes, big-endian. Its length is
+/// a multiple of 64 bytes up to 1 KiB. Longer forms are rounded up so that only the five most significant bits of the
+/// length vary, which costs 6% at most.
 enum SecretPadding {
     /// The largest secret: 32 MiB.
     static let maximumCount = 32 << 20
@@ -23,7 +23,7 @@ enum SecretPadding {
         return SecretBytes(joining: [secret, zeros, SecretBytes(UInt32(count).bigEndianBytes)])
     }
 
-    /// The secret without its padding, or `nil` where the length does not fit: the row was written wrongly.
+    /// Returns the secret without its padding; `nil` if the length does not fit, because the row was written wrongly.
     static func unpad(_ padded: SecretBytes) -> SecretBytes? {
         let total = padded.count
         guard total >= 4 else { return nil }

@@ -2,23 +2,22 @@ import Foundation
 import KeyfobPrimitives
 import KeyfobOpenSSL
 
-/// What the metadata key opens: the attributes of all items, and the digests by which they are found.
+/// The keys derived from the metadata key, for the attributes of all items and the digests that find them.
 ///
-/// Made once when the keychain is unlocked and dropped, wiped, when it is locked. No token operation
-/// happens here.
+/// They are made when the keychain is unlocked, and wiped when it is locked. They need no token operation.
 struct VaultKeys: Sendable {
-    /// The metadata key itself, for the unlocked state that lies between two commands.
+    /// The metadata key itself, for the unlocked state that is kept between two commands.
     let metadataKey: SecretBytes
     private let vault: Data
     private let attributeKey: AESGCM
     private let indexKey: HMACSHA256
-    /// Authenticates the vault's record of its rows.
+    /// The key that authenticates the vault's record of its rows.
     let tree: RowTreeKey
     private let classDigests: [(itemClass: ItemClass, digest: Data)]
 
     /// Derives the keys.
     ///
-    /// - Throws: `OpenSSLError` where libcrypto fails.
+    /// - Throws: `OpenSSLError` if libcrypto fails.
     init(metadataKey: SecretBytes, vault: Data) throws {
         self.metadataKey = metadataKey
         self.vault = vault
@@ -37,13 +36,13 @@ struct VaultKeys: Sendable {
 
     // MARK: Digests
 
-    /// The digest that stands for a class in the vault.
+    /// Returns the digest that represents a class in the vault.
     func digest(of itemClass: ItemClass) -> Data { classDigests.first { $0.itemClass == itemClass }?.digest ?? Data() }
 
-    /// The class behind a digest, or `nil` for one that this vault's keys never made.
+    /// Returns the class of a digest; `nil` for a digest that this vault's keys did not make.
     func itemClass(of digest: Data) -> ItemClass? { classDigests.first { $0.digest == digest }?.itemClass }
 
-    /// The digest of one attribute's value.
+    /// Returns the digest of one attribute's value.
     func term(_ itemClass: ItemClass, _ name: AttributeName, _ value: AttributeValue) throws -> Data {
         try term(itemClass, [(name, value)])
     }
@@ -59,7 +58,7 @@ struct VaultKeys: Sendable {
         return Data(try indexKey.authenticationCode(for: message).prefix(16))
     }
 
-    /// All digests under which an item is found.
+    /// Returns all digests under which an item is found.
     func terms(_ itemClass: ItemClass, _ attributes: ItemAttributes) throws -> Set<Data> {
         let schema = ClassSchema.of(itemClass)
         var terms: Set<Data> = []
@@ -75,13 +74,14 @@ struct VaultKeys: Sendable {
         return terms
     }
 
-    /// The digest that rows carry which belong to no object, although their class lives on the token: where others
-    /// have the fingerprint of the object, they have none.
+    /// Returns the digest of rows without an object whose class lives on the token.
+    ///
+    /// It takes the place of the digest of the object's fingerprint.
     func termOfRowsWithoutObject(_ itemClass: ItemClass) throws -> Data {
         try term(itemClass, .objectFingerprint, .data(Data()))
     }
 
-    /// The digests under which the row of an object is found: the object's fingerprint, and the item's label.
+    /// Returns the digests under which the row of an object is found: the object's fingerprint and the item's label.
     func terms(_ itemClass: ItemClass, of object: TokenObject, _ attributes: ItemAttributes) throws -> Set<Data> {
         var terms: Set = [try term(itemClass, .objectFingerprint, .data(object.fingerprint))]
         if let label = attributes[.label] {
@@ -90,10 +90,10 @@ struct VaultKeys: Sendable {
         return terms
     }
 
-    /// Digests that narrow a search, the most telling first; empty when none of the attributes has an index.
+    /// Returns the digests that narrow a search, the most selective first; empty if no attribute has an index.
     func searchTerms(_ itemClass: ItemClass, _ attributes: ItemAttributes) throws -> [Data] {
         let schema = ClassSchema.of(itemClass)
-        // Items that do not have an attribute of the primary key match its empty value too, and have no digest of it.
+        // Items without an attribute of the primary key also match its empty value, but have no digest of it.
         func telling(_ name: AttributeName) -> AttributeValue? {
             guard let value = attributes[name], let definition = schema[name] else { return nil }
             let isEmpty = definition.isPrimaryKey && value.matches(ClassSchema.emptyValue(of: definition.kind))
@@ -108,7 +108,7 @@ struct VaultKeys: Sendable {
         }
     }
 
-    /// The digest of an item's primary key.
+    /// Returns the digest of an item's primary key.
     func primaryKey(_ itemClass: ItemClass, _ attributes: ItemAttributes) throws -> Data {
         var message = Array("primary key".utf8) + itemClass.rawValue.utf8
         for definition in ClassSchema.of(itemClass).primaryKey {
@@ -122,16 +122,16 @@ struct VaultKeys: Sendable {
 
     // MARK: Ciphertext
 
-    /// Encrypts bytes that only this vault's metadata key opens.
+    /// Encrypts bytes under this vault's metadata key.
     func seal(_ bytes: [UInt8], _ additionalData: AdditionalData) throws -> SealedBytes {
         let nonce = try RandomBytes.bytes(count: AESGCM.nonceCount)
         let (ciphertext, tag) = try attributeKey.seal(bytes, nonce: nonce, additionalData: additionalData.bytes)
         return SealedBytes(initializationVector: nonce, ciphertext: ciphertext, tag: tag)
     }
 
-    /// Decrypts what `seal` made.
+    /// Decrypts bytes that `seal` encrypted.
     ///
-    /// - Throws: `KeychainError` with code `vaultDamaged` where it was changed or moved.
+    /// - Throws: `KeychainError` with code `vaultDamaged` if they were changed or moved.
     func open(_ sealed: SealedBytes, _ additionalData: AdditionalData) throws -> [UInt8] {
         do {
             return try attributeKey.openBytes(
@@ -150,10 +150,10 @@ struct VaultKeys: Sendable {
                 .attributes, vault: vault, row: row, itemClass: itemClass, version: version, state: state))
     }
 
-    /// Decrypts the attributes of a row; class and version must be those it was written with.
+    /// Decrypts the attributes of a row, which binds them to its class and version.
     ///
-    /// - Throws: `KeychainError` with code `vaultDamaged`, which names the row, also where the row is whole but not
-    ///   the one that was written last.
+    /// - Throws: `KeychainError` with code `vaultDamaged`, which names the row, if the attributes were changed or
+    ///   moved, or if the row is not the one that was written last.
     func openAttributes(_ row: SealedRow) throws -> (ItemClass, ItemAttributes) {
         let itemClass = itemClass(of: row.classDigest)
         do {
@@ -170,7 +170,7 @@ struct VaultKeys: Sendable {
         }
     }
 
-    /// Decrypts what a row says, whatever its standing.
+    /// Decrypts the attributes of a row without checking its record status.
     private func attributes(_ row: SealedRow, _ itemClass: ItemClass?) throws -> ItemAttributes {
         guard let itemClass else { throw Self.damaged(cause: nil) }
         let bytes = try open(
@@ -182,13 +182,13 @@ struct VaultKeys: Sendable {
         return attributes
     }
 
-    /// Whether the attributes of a row are whole, whatever its standing.
+    /// Returns whether the attributes of a row are intact, whatever its record status.
     func opens(_ row: SealedRow) -> Bool {
-        // Any reason that it does not open is the same answer.
+        // The reason of the failure does not matter.
         (try? attributes(row, itemClass(of: row.classDigest))) != nil
     }
 
-    /// The error for a row that is whole, and not the one that was written last.
+    /// Returns the error for a row that is intact but is not the one that was written last.
     private static func superseded(_ title: String) -> KeychainError {
         KeychainError(
             .vaultDamaged,
@@ -197,7 +197,7 @@ struct VaultKeys: Sendable {
             details: ["name": title, "reason": "replayed"])
     }
 
-    /// The error for ciphertext that does not open.
+    /// Returns the error for ciphertext that does not open.
     static func damaged(cause: (any Error)?) -> KeychainError {
         KeychainError(
             .vaultDamaged, "an item of the vault fails its integrity check: it was damaged or changed.",
@@ -208,10 +208,10 @@ struct VaultKeys: Sendable {
 }
 
 extension KeychainError {
-    /// The same error with the row that it is about, so that a damaged item can at least be removed.
+    /// The same error with the row that it concerns, so that the caller can remove a damaged item.
     ///
-    /// `details` gets `item`, the identity in hex, and, where the class is known, `reference`: the persistent
-    /// reference in base64, for `Criteria(_:)` and `delete`. Neither says anything about the item's content.
+    /// `details` gets `item`, the identity in hexadecimal digits. If the class is known, it also gets `reference`, the
+    /// persistent reference in base64 for `Criteria(_:)` and `delete`. Neither contains content of the item.
     func naming(_ row: SealedRow, _ itemClass: ItemClass?) -> KeychainError {
         var details = details
         details["item"] = row.identity.hexadecimal

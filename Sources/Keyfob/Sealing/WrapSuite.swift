@@ -1,36 +1,39 @@
 import KeyfobPrimitives
 import PKCS11
 
-/// A way to wrap 32-byte keys under a key that lives on the token.
+/// A way to wrap 32-byte keys under a key on the token.
 ///
-/// Named as in JOSE (RFC 7518 section 4.1), so that a row can be printed as a JWE that any JOSE tool
-/// opens. Which suite a keychain uses is chosen by trying, when it is made: a listed mechanism proves
-/// nothing. An asymmetric suite fits the same calls; its `wrap` may use the public half alone.
+/// Suites have their JOSE names (RFC 7518 section 4.1), so that a row can be printed as a JWE that any JOSE tool opens.
+/// A new keychain tries the suites to choose one, because a listed mechanism may not work. An asymmetric suite would
+/// fit the same calls; its `wrap` could use only the public key.
 protocol WrapSuite: Sendable {
-    /// `alg` of JOSE.
+    /// The name of the suite: `alg` of JOSE.
     var name: String { get }
 
-    /// Makes a wrapping key on the token: sensitive, not extractable, its usage limited to wrapping.
+    /// Makes a wrapping key on the token that is sensitive, not extractable, and usable only for wrapping.
     func generateKey(
         label: String, id: [UInt8], isPermanent: Bool, in session: borrowing Session
     ) throws -> ObjectHandle
 
-    /// Wraps a key. One token operation.
+    /// Wraps a key with one call of the token.
     func wrap(_ key: SecretBytes, with wrappingKey: ObjectHandle, in session: borrowing Session) throws -> [UInt8]
 
-    /// Unwraps a key. One token operation.
+    /// Unwraps a key with one call of the token.
     func unwrap(_ bytes: [UInt8], with wrappingKey: ObjectHandle, in session: borrowing Session) throws -> SecretBytes
 
-    /// The members of a JWE recipient for a wrapped key: header parameters beside `alg` and `kid`, and `encrypted_key`.
+    /// Returns the members of a JWE recipient for a wrapped key: the header parameters beside `alg` and `kid`, and
+    /// `encrypted_key`.
     func members(of bytes: [UInt8]) -> (header: [(name: String, value: String)], encryptedKey: [UInt8])
 }
 
-/// The suites this version knows.
+/// The suites that this version knows.
 enum WrapSuites {
-    /// In order of preference.
+    /// All suites, the preferred one first.
     static let all: [any WrapSuite] = [AESGCMKeyWrap(), AESKeyWrapSuite()]
 
-    /// The suite of a JOSE name.
+    /// Returns the suite with a JOSE name.
+    ///
+    /// - Throws: `KeychainError` with code `vaultTooNew` for an unknown name.
     static func named(_ name: String) throws(KeychainError) -> any WrapSuite {
         guard let suite = all.first(where: { $0.name == name }) else {
             throw KeychainError(
@@ -40,13 +43,13 @@ enum WrapSuites {
         return suite
     }
 
-    /// The first suite that the token really carries out: generate, wrap, unwrap, compare, refuse a changed byte.
+    /// Returns the first suite that the token carries out: generate, wrap, unwrap, compare, and reject a changed byte.
     ///
-    /// Session keys only: nothing stays on the token. What goes wrong for a moment, or with the device, decides
-    /// nothing: a keychain keeps its suite for good.
+    /// The probe uses only session keys, so nothing stays on the token. A keychain keeps its suite for its lifetime, so
+    /// transient errors and errors of the device do not decide against a suite.
     ///
-    /// - Throws: `KeychainError` with code `mechanismUnsupported` that names what is missing; `PKCS11Error` for what
-    ///   says nothing of what the token can do.
+    /// - Throws: `KeychainError` with code `mechanismUnsupported`, which names the failures; `PKCS11Error` for an error
+    ///   that does not show what the token supports.
     static func choose(in session: borrowing Session) throws -> any WrapSuite {
         var failures: [String] = []
         for suite in all {
@@ -57,7 +60,7 @@ enum WrapSuites {
                 guard error.isRefusalOfSuite || error.isUninformative else { throw error }
                 failures.append("\(suite.name) (\(error.function.rawValue): \(error.returnValue.name))")
             } catch let error as KeychainError {
-                // What came back has not the form of the suite.
+                // The token's result does not have the form of the suite.
                 failures.append("\(suite.name) (\(error.message))")
             }
         }
@@ -67,8 +70,9 @@ enum WrapSuites {
             hint: "Every keychain needs one of them, for the key that seals its passwords. Use another token.")
     }
 
-    /// Tries a suite, and again where the token only says that something failed: some say no more of a mechanism that
-    /// they do not have, and most say it of what goes wrong for a moment.
+    /// Tries a suite, and tries it again after an error that gives no reason.
+    ///
+    /// Some tokens return such an error for an unsupported mechanism, and most return it for transient failures.
     private static func prove(_ suite: any WrapSuite, attempts: Int, in session: borrowing Session) throws {
         do { try prove(suite, in: session) } catch let error as PKCS11Error where error.isUninformative && attempts > 1 {
             try prove(suite, attempts: attempts - 1, in: session)
@@ -78,7 +82,7 @@ enum WrapSuites {
     private static func prove(_ suite: any WrapSuite, in session: borrowing Session) throws {
         let id = try session.random(count: 20)
         let key = try suite.generateKey(label: "keyfob-probe", id: id, isPermanent: false, in: session)
-        // It ends with the session at the latest.
+        // A key that is not destroyed here ends with the session.
         defer { try? session.destroy(key) }
         let sample = SecretBytes(try session.random(count: 32))
         var wrapped = try suite.wrap(sample, with: key, in: session)
@@ -92,12 +96,12 @@ enum WrapSuites {
 }
 
 extension ReturnValue {
-    /// `CKR_VENDOR_DEFINED`: from here on each vendor has names of its own.
+    /// `CKR_VENDOR_DEFINED`, the first of the values that vendors define.
     fileprivate static let firstOfVendors: UInt = 0x8000_0000
 }
 
 extension PKCS11Error {
-    /// Whether the token does not know or cannot do what a suite needs; nothing else is an answer to the question.
+    /// Whether the token lacks something that a suite needs; other errors do not answer this question.
     var isRefusalOfSuite: Bool {
         [
             .mechanismInvalid, .mechanismParameterInvalid, .argumentsBad, .functionNotSupported, .actionProhibited,
@@ -110,7 +114,7 @@ extension PKCS11Error {
         ].contains(returnValue)
     }
 
-    /// Whether the token says that something failed, and not what.
+    /// Whether the error says that something failed, but not why.
     fileprivate var isUninformative: Bool {
         [.generalError, .functionFailed].contains(returnValue)
             || returnValue.rawValue >= ReturnValue.firstOfVendors
@@ -118,9 +122,13 @@ extension PKCS11Error {
 }
 
 extension AttributeTemplate {
-    /// An AES-256 key that seals a vault: sensitive, not extractable, and good for one use only.
+    /// An AES-256 key that seals a vault: sensitive, not extractable, and permitted for one use.
     ///
-    /// - Parameter wrapsObjects: Whether it wraps and unwraps objects, or else encrypts and decrypts bytes.
+    /// - Parameters:
+    ///   - label: The label of the key.
+    ///   - id: The `CKA_ID` of the key.
+    ///   - isPermanent: Whether the key is a token object; otherwise it is a session object.
+    ///   - wrapsObjects: Whether the key wraps and unwraps objects; otherwise it encrypts and decrypts bytes.
     static func wrappingKey(label: String, id: [UInt8], isPermanent: Bool, wrapsObjects: Bool) -> AttributeTemplate {
         [
             .objectClass(.secretKey), .keyType(.aes), .ulong(.valueLength, 32), .label(label), .id(id),

@@ -1,12 +1,12 @@
 import Synchronization
 
-/// A fact that all copies of a value share, once it was found out.
+/// A fact that, once found out, is shared by all copies of a value.
 final class AtomicFlag: Sendable {
     private let flag = Atomic(false)
 
-    /// Whether it is so.
+    /// Whether the flag is set.
     var isSet: Bool { flag.load(ordering: .relaxed) }
 
-    /// Takes note.
+    /// Sets or clears the flag.
     func set(_ value: Bool) { flag.store(value, ordering: .relaxed) }
 }

@@ -1,27 +1,34 @@
 import PKCS11
 
-/// Reads an object back after it was made: some tokens accept a template and make something else of it.
+/// Reads an object back after its creation, because some tokens accept a template and create something else.
 enum AttributeReadBack {
     /// The attributes that protect a key.
     private static let protecting: [AttributeType] = [.token, .isPrivate, .sensitive, .extractable, .id]
 
-    /// Compares the protecting attributes with the template they were asked for in.
+    /// Compares the protecting attributes with those that the template requested.
     ///
-    /// - Throws: `KeychainError` with code `tokenContractViolation`, and what the token refuses; after destroying the object,
-    ///   or with the refusal to do so as the cause.
+    /// On a mismatch or an error the object is destroyed.
+    ///
+    /// - Parameters:
+    ///   - handle: The new object.
+    ///   - template: The template that the object was created from.
+    ///   - session: A session of the token.
+    ///   - token: The token's name in messages.
+    /// - Throws: `PKCS11Error` if the object cannot be read; `KeychainError` with code `tokenContractViolation` on a
+    ///   mismatch, whose cause is the error of destroying the object, if any.
     static func check(
         _ handle: ObjectHandle, _ template: AttributeTemplate, in session: borrowing Session, token: String
     ) throws {
         let asked = protecting.filter { template[$0] != nil }
         let values: AttributeValues
         do { values = try session.attributes(asked, of: handle) } catch {
-            // Nobody would know of an object that was never looked at. The first failure is the one to report.
+            // Do not leave an unverified object behind. The first failure is the one to report.
             try? session.destroy(handle)
             throw error
         }
         guard let wrong = asked.first(where: { template[$0]?.value != values[$0] }) else { return }
-        // That it does not let go of it either is no reason to say less: an object without protection lies there, at
-        // least until the change is undone.
+        // Report the violation also if the object cannot be destroyed: an unprotected object remains, at least until
+        // the change is undone.
         var refusal: PKCS11Error?
         do { try session.destroy(handle) } catch { refusal = error }
         throw KeychainError(

@@ -2,7 +2,7 @@ import KeyfobOpenSSL
 import PKCS11
 
 extension HashAlgorithm {
-    /// The token's word for a digest of libcrypto's.
+    /// The PKCS#11 hash algorithm for a digest of libcrypto; `nil` if there is none.
     init?(_ digest: Digest) {
         switch digest {
         case .sha1: self = .sha1

@@ -1,6 +1,6 @@
-/// The objects on the token behind an item, which the model does not know.
+/// The token objects of an item. The model does not know their types.
 extension Item {
-    /// The object behind a certificate or key, and behind an identity its private key's.
+    /// The object of a certificate or key; for an identity, the object of its private key.
     var object: TokenObject? {
         get { tokenObject as? TokenObject }
         set {
@@ -9,7 +9,7 @@ extension Item {
         }
     }
 
-    /// The certificate's object behind an identity.
+    /// The certificate object of an identity.
     var certificateObject: TokenObject? {
         get { tokenCertificate as? TokenObject }
         set {

@@ -14,20 +14,20 @@ public struct KeySpecification: Sendable, Hashable, CustomStringConvertible {
 
     let kind: Kind
 
-    /// RSA; 2048 to 4096 bits.
+    /// RSA with 2048 to 4096 bits.
     public static func rsa(bits: Int) -> Self { Self(kind: .rsa(bits: bits)) }
-    /// P-256.
+    /// EC on the curve P-256.
     public static let p256 = Self(kind: .ec(.p256))
-    /// P-384.
+    /// EC on the curve P-384.
     public static let p384 = Self(kind: .ec(.p384))
-    /// P-521.
+    /// EC on the curve P-521.
     public static let p521 = Self(kind: .ec(.p521))
     /// Ed25519.
     public static let ed25519 = Self(kind: .ed25519)
-    /// AES; 128, 192 or 256 bits.
+    /// AES with 128, 192 or 256 bits.
     public static func aes(bits: Int) -> Self { Self(kind: .aes(bits: bits)) }
 
-    /// Such as `EC P-256`.
+    /// A description such as `EC P-256`.
     public var description: String {
         switch kind {
         case .rsa(let bits): "RSA \(bits)"
@@ -41,14 +41,20 @@ public struct KeySpecification: Sendable, Hashable, CustomStringConvertible {
 extension Keychain {
     /// Generates a key on the token.
     ///
-    /// Blocks: an RSA key of 4096 bits takes a second on SoftHSM and a minute on a card. The private half is
-    /// sensitive, and not extractable unless asked; both are read back.
+    /// Blocks: an RSA key of 4096 bits takes a second on SoftHSM and a minute on a card. The private half is sensitive,
+    /// and not extractable unless requested; both attributes are read back.
     ///
-    /// - Parameter isLabelUnique: Whether another private or secret key of the label on the token is an error; it is
-    ///   looked for under the lock that all writers of the keychain take.
+    /// - Parameters:
+    ///   - specification: The kind of key.
+    ///   - label: The key's label.
+    ///   - applicationTag: The application tag of the key's item.
+    ///   - isExtractable: Whether the key may leave the token.
+    ///   - isLabelUnique: Whether to fail if the token has another private or secret key with the label. The check
+    ///     holds the write lock of the keychain.
     /// - Returns: The private key, or the secret key.
-    /// - Throws: `KeychainError`; `duplicateItem` where `isLabelUnique` asks for it, `mechanismUnsupported`,
-    ///   `tokenContractViolation`, `tokenFull`, `invalidArgument` for a size that is not allowed, and the errors of `unlock()`.
+    /// - Throws: `KeychainError`; `duplicateItem` if the label exists and `isLabelUnique` is set,
+    ///   `mechanismUnsupported`, `tokenContractViolation`, `tokenFull`, `invalidArgument` for an unsupported size, and
+    ///   the errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
     public func generateKey(
         _ specification: KeySpecification, label: String, applicationTag: Data? = nil, isExtractable: Bool = false,
@@ -62,9 +68,10 @@ extension Keychain {
         ).privateKey
     }
 
-    /// Generates a key on the token, with any attributes, and makes an item of its public half where it is given some.
+    /// Generates a key on the token with arbitrary attributes, and also records an item for the public half if it is
+    /// given attributes.
     ///
-    /// - Throws: As the public form.
+    /// - Throws: `KeychainError`; the errors of `generateKey(_:label:applicationTag:isExtractable:isLabelUnique:)`.
     package func generateKey(
         _ specification: KeySpecification, _ attributes: ItemAttributes, publicAttributes: ItemAttributes?,
         isExtractable: Bool = false, isLabelUnique: Bool = false
@@ -88,9 +95,9 @@ extension Keychain {
         return (KeyItem(item: recorded.privateKey), recorded.publicKey.map { KeyItem(item: $0) })
     }
 
-    /// Generates a key for an identity that is being made. No list shows it before its certificate is there.
+    /// Generates a key for an identity that is being created. Listings leave it out until its certificate is stored.
     ///
-    /// - Throws: As `generateKey(_:label:applicationTag:isExtractable:isLabelUnique:)`.
+    /// - Throws: `KeychainError`; the errors of `generateKey(_:label:applicationTag:isExtractable:isLabelUnique:)`.
     func generateKeyAwaitingCertificate(_ specification: KeySpecification, label: String) throws -> KeyItem {
         try specification.validate()
         let keys = try keys()
@@ -147,7 +154,7 @@ extension Keychain {
                 return (try unlistedItem(object), nil)
             }
             let privateKey = try record(Item(.key, attributes), object, writer, keys)
-            // Without a row of its own the public half is found through the private one.
+            // Without a row of its own, the public half is found through the private one.
             guard let publicAttributes, let half = objects.first(where: { $0.objectClass == .publicKey }) else {
                 return (privateKey, nil as Item?)
             }
@@ -155,14 +162,14 @@ extension Keychain {
         }
     }
 
-    /// The key of a name that a killed command has left without its certificate.
+    /// The key with a name that a killed command has left without its certificate.
     func keyAwaitingCertificate(named name: String) throws -> KeyItem? {
         let keys = try keys()
         let waiting = try store.read(keys.tree) { try $0.unfinishedObjects(keys) }.filter {
             $0.state == .pending && $0.objectClass == .privateKey && $0.name == .string(name)
         }
         guard !waiting.isEmpty else { return nil }
-        // A kill while the pair was generated may have left one half of it.
+        // A process killed while it generated the pair may have left only one half of it.
         let object = try index.objects(keys).first { object in
             object.publicKeyInfo != nil && waiting.contains { $0.matches(object) }
         }
@@ -189,7 +196,7 @@ extension Keychain {
             details: ["key": label, "token": token.label])
     }
 
-    /// The error of a token that cannot generate such a key: with the keys that it can.
+    /// The error for a token that cannot generate such a key. Its hint lists the keys that the token supports.
     private func unsupported(_ specification: KeySpecification, _ error: KeychainError) throws -> KeychainError {
         let kinds = KeySpecification.kinds(of: try slot())
         var details = error.details
@@ -203,9 +210,9 @@ extension Keychain {
 }
 
 extension KeySpecification {
-    /// Whether keys of the kind are generated.
+    /// Checks that Keyfob generates keys of this kind.
     ///
-    /// - Throws: `KeychainError` with code `invalidArgument` where they are not.
+    /// - Throws: `KeychainError` with code `invalidArgument` if not.
     package func validate() throws {
         let isFine = switch kind {
         case .rsa(let bits): Self.rsaSizes.contains(UInt(clamping: bits)) && bits % 8 == 0
@@ -219,7 +226,7 @@ extension KeySpecification {
         }
     }
 
-    /// Generates under a temporary id, then gives both halves the id that other tools expect.
+    /// Generates the key under a temporary id, then gives both halves the id that other tools expect.
     fileprivate func generate(
         labels: (privateKey: [UInt8], publicKey: [UInt8]), id: [UInt8], isExtractable: Bool,
         in session: borrowing Session, token: TokenStore,
@@ -257,7 +264,7 @@ extension KeySpecification {
         ].compactMap { $0 }
     }
 
-    /// What a token says it can generate, in words. A token that does not answer supports nothing that could be named.
+    /// The kinds of key that a token reports it can generate, in words; empty if it does not answer.
     fileprivate static func kinds(of slot: Slot) -> [String] {
         let mechanisms: [(MechanismType, (ClosedRange<UInt>) -> String?)] = [
             (.rsaPKCSKeyPairGeneration, rsaKinds), (.ecKeyPairGeneration, ecKinds),
@@ -268,14 +275,14 @@ extension KeySpecification {
         }
     }
 
-    /// The RSA keys that are generated here on a token that takes these sizes; some take all that a number can say.
+    /// The RSA sizes that Keyfob generates on a token with these limits. Some tokens report an unlimited maximum.
     static func rsaKinds(_ sizes: ClosedRange<UInt>) -> String? {
         guard sizes.overlaps(rsaSizes) else { return nil }
         let common = sizes.clamped(to: rsaSizes)
         return "RSA \(common.lowerBound)" + (common.count == 1 ? "" : "-\(common.upperBound)")
     }
 
-    /// The curves of which keys are generated here on a token that takes these sizes.
+    /// The curves that Keyfob generates keys on, on a token with these limits.
     static func ecKinds(_ sizes: ClosedRange<UInt>) -> String? {
         let curves = [256, 384, 521].filter { sizes.contains($0) }
         return curves.isEmpty ? nil : "EC " + curves.map { "P-\($0)" }.joined(separator: ", ")

@@ -2,7 +2,7 @@ import KeyfobOpenSSL
 import PKCS11
 
 extension KeyType {
-    /// Whether a key of an algorithm may be of this kind; what others define may be anything.
+    /// Whether a key of this type can have an algorithm. Vendor-defined types can have any.
     func fits(_ algorithm: KeyAlgorithm) -> Bool {
         guard [.rsa, .ec, .ecEdwards].contains(self) else { return true }
         return switch algorithm {

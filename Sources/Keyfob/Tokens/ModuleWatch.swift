@@ -2,7 +2,7 @@ import Foundation
 import KeyfobPrimitives
 package import PKCS11
 
-/// Gives the caller of an asynchronous call an error where a call of the token's module does not return.
+/// Reports an error to the caller of an asynchronous function if a call of the token's module does not return.
 ///
 /// The call itself cannot be cancelled: its thread is abandoned, and ends when the module returns.
 enum ModuleWatch {
@@ -15,7 +15,7 @@ enum ModuleWatch {
     private struct State {
         var last: UInt64 = 0
         var entries: [UInt64: Entry] = [:]
-        /// The process whose thread watches them; 0 for none.
+        /// The process whose thread watches the calls; 0 for none.
         var watcher: pid_t = 0
     }
 
@@ -24,9 +24,12 @@ enum ModuleWatch {
 
     /// Runs `body` on a thread of `executor`.
     ///
-    /// - Parameter limit: How long a single call of a module may last; calls that make keys may last ten minutes.
-    /// - Returns: What `body` returns.
-    /// - Throws: What `body` throws; `KeychainError` with code `timedOut` where a call of a module has exceeded `limit`.
+    /// - Parameters:
+    ///   - executor: Provides the thread.
+    ///   - limit: The maximum duration of a single call of a module; at least ten minutes for calls that generate keys.
+    ///   - body: The work.
+    /// - Returns: The result of `body`.
+    /// - Throws: Errors of `body`; `KeychainError` with code `timedOut` if a call of a module has exceeded `limit`.
     static func run<Output: Sendable>(
         on executor: BlockingExecutor = .shared, limit: Duration, _ body: @escaping @Sendable () throws -> Output
     ) async throws -> Output {
@@ -58,13 +61,13 @@ enum ModuleWatch {
             return (state.last, isFirst)
         }
         if isFirst, !POSIXThread.startDetached("keyfob-hangs", { watch() }) {
-            // Without a thread a call that hangs is waited for, and nothing else is lost.
+            // Without a watching thread, callers wait for a call that hangs; everything else works.
             state.withLock { $0.watcher = 0 }
         }
         return number
     }
 
-    /// What the watching thread does for as long as there is anything to watch.
+    /// The body of the watching thread, which runs as long as there are entries.
     private static func watch() {
         var ages = CallAges()
         while true {
@@ -87,7 +90,7 @@ enum ModuleWatch {
 }
 
 extension KeychainError {
-    /// The error of a call into a module that does not return.
+    /// The error for a call of a module that does not return.
     package static func hanging(_ call: PendingCall, for duration: Duration) -> KeychainError {
         KeychainError(
             .timedOut,
@@ -100,7 +103,8 @@ extension KeychainError {
 }
 
 extension Keychain {
-    /// How long a single call of the module may last before an asynchronous caller gets an error: a token answers
-    /// within two seconds also where no other process is to be waited for.
+    /// The maximum duration of a single call of the module before an asynchronous caller gets an error.
+    ///
+    /// At least two seconds, since a shorter timeout limits the waiting for other processes, not the token's own work.
     var moduleLimit: Duration { max(options.timeout, .seconds(2)) }
 }

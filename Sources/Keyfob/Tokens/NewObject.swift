@@ -3,17 +3,17 @@ import KeyfobPrimitives
 import KeyfobOpenSSL
 import PKCS11
 
-/// An object that is about to be made: its template, and how to recognise it.
+/// An object that is about to be created: its template and how to recognize it.
 ///
-/// The one place that says what our objects look like to other tools. Every template sets token, private,
-/// sensitive, extractable and the usages, because the defaults of tokens differ: NSS and openCryptoki make a
-/// private key visible without login and extractable unless the template says otherwise.
+/// The only place that defines what Keyfob's objects look like to other tools. Every template sets token, private,
+/// sensitive, extractable and the usages, because the defaults of tokens differ: NSS and openCryptoki make a private
+/// key visible without login and extractable unless the template says otherwise.
 struct NewObject: Sendable {
     let objectClass: ObjectClass
     let id: [UInt8]
     let fingerprint: Data?
     let template: AttributeTemplate
-    /// The private key that is imported, for tokens that take it wrapped only.
+    /// The private key to import, for tokens that accept it only wrapped.
     var key: PrivateKey?
 
     /// Whether another new object would be the same.
@@ -21,18 +21,18 @@ struct NewObject: Sendable {
         objectClass == other.objectClass && id == other.id && fingerprint == other.fingerprint
     }
 
-    /// Whether an object on the token is this one already.
+    /// Whether an object on the token is this one.
     func isSame(as object: TokenObject) -> Bool {
         guard object.objectClass == objectClass else { return false }
         if let fingerprint, fingerprint == object.fingerprint { return true }
-        // Without a public half the id must speak for the key: taken for another one, the existing key would
-        // be doubled, and destroyed together with its double when the change is undone.
+        // Without a public half only the id identifies the key. If an existing key were not recognized, it would be
+        // duplicated, and destroyed with its duplicate when the change is undone.
         return objectClass == .privateKey && object.keyIdentifier == Data(id)
     }
 }
 
 extension NewObject {
-    /// A certificate.
+    /// Describes a certificate.
     init(certificate: Certificate, label: AttributeValue?) {
         let hash = [UInt8](certificate.publicKey.identifier)
         objectClass = .certificate
@@ -46,7 +46,7 @@ extension NewObject {
         fingerprint = Digest.sha256(Self.classBytes(.certificate) + certificate.der)
     }
 
-    /// The two halves of a key pair that is imported.
+    /// Describes the two halves of a key pair that is imported.
     static func pair(
         _ key: PrivateKey, label: [UInt8], subject: [UInt8]?, isExtractable: Bool
     ) throws -> (privateKey: NewObject, publicKey: NewObject) {
@@ -59,7 +59,7 @@ extension NewObject {
         privateTemplate.append(contentsOf: try material(key))
         let publicKeyObject = try NewObject(publicKey: publicKey, label: label)
         let spki = publicKey.subjectPublicKeyInfo
-        // An EC private key on a token mostly does not tell its point; its id then stands for it.
+        // An EC private key on a token usually does not reveal its point; its id identifies it instead.
         let isSelfDescribing = if case .rsa = publicKey.algorithm { true } else { false }
         return (
             NewObject(
@@ -70,7 +70,7 @@ extension NewObject {
         )
     }
 
-    /// What every private key of ours has.
+    /// The template of every private key that Keyfob creates.
     static func privateTemplate(
         label: [UInt8], id: [UInt8], isExtractable: Bool, usages: KeyUsages
     ) -> AttributeTemplate {
@@ -81,7 +81,7 @@ extension NewObject {
         ]
     }
 
-    /// What every public key of ours has.
+    /// The template of every public key that Keyfob creates.
     static func publicTemplate(label: [UInt8], id: [UInt8], usages: KeyUsages) -> AttributeTemplate {
         [
             .objectClass(.publicKey), .token(true), .isPrivate(false), .bytes(.label, label), .id(id),
@@ -90,7 +90,7 @@ extension NewObject {
         ]
     }
 
-    /// A public key without its private half.
+    /// Describes a public key without its private half.
     init(publicKey: PublicKey, label: [UInt8]) throws {
         let usages = KeyUsages(publicKey.algorithm)
         objectClass = .publicKey
@@ -101,7 +101,7 @@ extension NewObject {
         fingerprint = Digest.sha256(Self.classBytes(.publicKey) + publicKey.subjectPublicKeyInfo)
     }
 
-    /// What a public key object says of the key itself.
+    /// The attributes of a public key object that describe the key itself.
     private static func material(_ key: PublicKey) throws -> AttributeTemplate {
         switch key.algorithm {
         case .rsa:
@@ -119,7 +119,7 @@ extension NewObject {
         throw KeychainError(.unsupportedFormat, "keys of type \(key.algorithm) cannot be stored on a token.")
     }
 
-    /// What a private key object says of the key itself.
+    /// The attributes of a private key object that describe the key itself.
     private static func material(_ key: PrivateKey) throws -> AttributeTemplate {
         switch try key.components() {
         case .rsa(let n, let e, let d, let p, let q, let dp, let dq, let qinv):
@@ -148,7 +148,7 @@ extension NewObject {
     }
 }
 
-/// What a key pair may be used for.
+/// The permitted usages of a key pair.
 struct KeyUsages: Sendable, Hashable {
     var signs = true
     var encrypts = false
@@ -160,7 +160,7 @@ struct KeyUsages: Sendable, Hashable {
         self.derives = derives
     }
 
-    /// Everything that keys of an algorithm can do: RSA encrypts, the Weierstrass curves agree on keys.
+    /// All usages of an algorithm: RSA keys encrypt, and the Weierstrass curves support key agreement.
     init(_ algorithm: KeyAlgorithm) {
         switch algorithm {
         case .rsa: encrypts = true
@@ -171,7 +171,7 @@ struct KeyUsages: Sendable, Hashable {
 }
 
 extension EllipticCurve {
-    /// The token's word for a curve of libcrypto's.
+    /// The PKCS#11 curve for a curve of libcrypto; `nil` if tokens do not support it.
     init?(_ curve: NamedCurve) {
         switch curve {
         case .p256: self = .p256

@@ -3,23 +3,24 @@ import KeyfobPrimitives
 import KeyfobOpenSSL
 import PKCS11
 
-/// The token's objects, from the vault's index where it is still true, else from the token.
+/// The token's objects, from the vault's index if it is current, otherwise from the token.
 ///
-/// SoftHSM opens every object's file before it answers anything: 37 ms and more for 1,000 objects. The
-/// index answers without opening the token, and only where the token can tell that nothing has changed.
-/// Public objects are kept in clear, as the token shows them without a login; private ones are sealed. The index is a
-/// cache: a program that can write the vault's file can remove entries from it, as it can remove rows. Every operation
-/// reads class and fingerprint of an object back from the token.
+/// SoftHSM opens every object's file before it answers any question: 37 ms and more for 1,000 objects. The index
+/// answers without opening the token, but only if the token can report that nothing has changed. Public objects are
+/// stored in clear, since the token shows them without a login; private ones are sealed.
+///
+/// The index is a cache. A program that can write the vault's file can remove entries from it, as it can remove rows.
+/// So every operation reads class and fingerprint of an object back from the token.
 final class ObjectIndex: Sendable {
     private let store: any ItemStore
     private let token: TokenStore
-    /// The last answer, for as long as the token says that nothing has changed.
+    /// The last answer, valid as long as the token reports no change.
     private let cache = Lock<Answer?>(nil)
 
     private struct Answer {
         let stamp: Data
         let objects: [TokenObject]
-        /// Whether private objects are among them.
+        /// Whether private objects are included.
         let isComplete: Bool
     }
 
@@ -28,14 +29,17 @@ final class ObjectIndex: Sendable {
         self.token = token
     }
 
-    /// All objects that can be seen: with `keys`, the private ones too.
+    /// All visible objects; with `keys`, including the private ones.
     ///
-    /// Without `keys` nobody is logged in, and private objects are left out.
+    /// - Parameter keys: The vault's keys; `nil` if the keychain is locked, which leaves out private objects.
+    /// - Returns: The objects.
+    /// - Throws: `KeychainError`.
     func objects(_ keys: VaultKeys?) throws -> [TokenObject] {
         try objects(keys, at: token.changeDetector?.snapshot()?.stamp)
     }
 
-    /// The same for a caller who has just asked the token for its state; `nil` where the token cannot tell.
+    /// Like `objects(_:)`, for a caller that has just determined the token's state; `nil` if the token cannot report
+    /// it.
     func objects(_ keys: VaultKeys?, at stamp: Data?) throws -> [TokenObject] {
         guard let detector = token.changeDetector, let stamp else { return try token.readObjects().objects }
         let wanted = keys != nil
@@ -50,16 +54,19 @@ final class ObjectIndex: Sendable {
         return try rebuild(keys, detector)
     }
 
-    /// Takes note of a change of our own, after which the token is in the state of `stamp`.
+    /// Records a change by this process, after which the token is in the state of `stamp`.
     ///
-    /// - Parameter before: The state before it. Of objects that were not all read then, this is not all there is either.
+    /// - Parameters:
+    ///   - objects: The objects after the change.
+    ///   - stamp: The state after the change; `nil` if it is unknown.
+    ///   - before: The state before the change. If the cache did not hold all objects of that state, it is cleared.
     func didChange(to objects: [TokenObject], stamp: Data?, from before: Data?) {
         let wasComplete = cache.withLock { $0.map { $0.stamp == before && $0.isComplete } ?? false }
         guard let stamp, wasComplete else { return cache.withLock { $0 = nil } }
         remember(TokenStore.completing(objects), stamp, isComplete: true)
     }
 
-    /// Drops what was remembered: the keychain was locked.
+    /// Clears the cache, because the keychain was locked.
     func forget() { cache.withLock { $0 = nil } }
 
     private func remember(_ objects: [TokenObject], _ stamp: Data, isComplete: Bool) {
@@ -77,25 +84,26 @@ final class ObjectIndex: Sendable {
                 guard let object = self.object(in: entry, keys) else { return isReadable = false }
                 objects.append(object)
             }
-            // An entry that cannot be read is not a reason to fail: the token itself is there. Entries are written one
-            // by one: that of a private key may not know the public half.
+            // An entry that cannot be read is not a failure, since the token can be read instead. Entries are written
+            // one by one, so that of a private key may lack the public half.
             return isReadable ? TokenStore.completing(objects) : nil
         }
     }
 
-    /// The object of an entry, or `nil` where there is none to be read.
+    /// Decodes the object of an entry; `nil` if that fails.
     private func object(in entry: IndexedObject, _ keys: VaultKeys?) -> TokenObject? {
         switch entry.content {
         case .clear(let bytes): return TokenObject(encoded: bytes)
         case .sealed(let sealed):
-            // Whatever the reason, it is the same to those who can ask the token.
+            // Whatever the reason is, the caller reads the token instead.
             guard let bytes = try? keys?.open(sealed, additionalData) else { return nil }
             return TokenObject(encoded: bytes)
         }
     }
 
-    /// Brings the vault's index from one state of the token to the next; forgets it where it was not true for the first
-    /// or where a state is not known. Touches only the entries that change.
+    /// Updates the vault's index from one state of the token to the next. Touches only the entries that change.
+    ///
+    /// Invalidates the index if it was not current in the first state, or if a state is unknown.
     func update(
         _ writer: any StoreWriter, inserting: [TokenObject], removing: [TokenObject], from before: Data?,
         to after: Data?, _ keys: VaultKeys
@@ -106,15 +114,15 @@ final class ObjectIndex: Sendable {
             stamp: after)
     }
 
-    /// Marks the vault's index as true for no state of the token.
+    /// Marks the vault's index as not current for any state of the token.
     ///
-    /// The mark is random, so that a reader sees that objects changed while it read them.
+    /// The mark is random, so that a reader notices that objects changed while it read them.
     func invalidate(_ writer: any StoreWriter) throws {
         try writer.updateObjectIndex(
             inserting: [], removing: [], stamp: Data(try RandomBytes.bytes(count: Self.invalidStampCount)))
     }
 
-    /// Shorter than every stamp of a token, so that it equals none.
+    /// Shorter than the stamp of any token, so that it never equals one.
     private static let invalidStampCount = 16
 
     private func rebuild(_ keys: VaultKeys, _ detector: any TokenChangeDetector) throws -> [TokenObject] {
@@ -122,9 +130,9 @@ final class ObjectIndex: Sendable {
         let listing = try wholeListing()
         let objects = listing.objects
         guard let before, detector.snapshot()?.stamp == before else { return objects }
-        // An index without an object that could not be read would hide it until the token changes.
+        // An index without an unreadable object would hide that object until the token changes.
         guard listing.isComplete else { return objects }
-        // Objects that nothing tells apart cannot be kept apart in the index either.
+        // Objects that cannot be distinguished cannot have separate entries in the index.
         guard Self.areDistinct(objects) else { return objects }
         let entries = try objects.map { try entry($0, keys) }
         do {
@@ -132,20 +140,21 @@ final class ObjectIndex: Sendable {
         } catch let error as KeychainError
             where [.vaultBusy, .refused, .vaultUnavailable, .diskFull].contains(error.code)
         {
-            // The index is a convenience: somebody who may or can only read gets the answer without it.
+            // The index is optional: a process that can only read gets the answer without it.
         }
         remember(objects, before, isComplete: true)
         return objects
     }
 
-    /// All objects of a token of ours, the private ones too.
+    /// All objects of one of Keyfob's tokens, including the private ones.
     ///
-    /// Whoever took a list without them for the whole would import keys a second time, and hide identities from every
-    /// other process by the index. The first look may have been cut short by somebody who locked the keychain.
+    /// A list without private objects must not be taken as complete: an import would duplicate keys, and the index
+    /// would hide identities from all processes. The first attempt may be incomplete because another thread locked the
+    /// keychain.
     private func wholeListing() throws -> TokenStore.Listing {
         let first = try token.readObjects()
         if first.isWhole { return first }
-        // The pool may believe itself logged in; it logs in anew for the next look.
+        // The pool may wrongly believe that it is logged in; after a logout it logs in again for the next attempt.
         try token.logout()
         let second = try token.readObjects()
         guard second.isWhole else {
@@ -156,7 +165,7 @@ final class ObjectIndex: Sendable {
         return second
     }
 
-    /// Whether every object has an entry of its own.
+    /// Whether every object has an index key of its own.
     static func areDistinct(_ objects: [TokenObject]) -> Bool {
         Set(objects.map(\.indexKey)).count == objects.count
     }
@@ -168,9 +177,9 @@ final class ObjectIndex: Sendable {
         return IndexedObject(key: try self.key(of: object, keys), content: content)
     }
 
-    /// What the index entry of an object is found by.
+    /// The key of an object's index entry.
     private func key(of object: TokenObject, _ keys: VaultKeys) throws -> Data {
-        // A key in clear would tell the public key of a private object.
+        // A key in clear would reveal the public key of a private object.
         object.flags.contains(.isPrivate)
             ? try keys.term(.key, .objectFingerprint, .data(object.indexKey)) : object.indexKey
     }

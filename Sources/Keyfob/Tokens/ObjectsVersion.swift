@@ -2,35 +2,40 @@ import Foundation
 import KeyfobPrimitives
 import KeyfobOpenSSL
 
-/// A state of the objects on a keychain's token: equal while nobody, in whatever process, has changed one.
+/// A state of the objects on a keychain's token. Two values are equal if no process has changed an object in between.
 public struct ObjectsVersion: Hashable, Sendable {
-    /// `nil` while the token cannot be read.
+    /// `nil` if the token could not be read.
     private let stamp: Data?
 
-    /// Whether the objects could be read; a token that was pulled, or blocked, is a state too.
+    /// Whether the objects could be read. A token that is removed or blocked is a state too.
     public var isReadable: Bool { stamp != nil }
 
     init(stamp: Data?) { self.stamp = stamp }
 }
 
 extension Keychain {
-    /// The state of the certificates and keys on the token, to be compared with another.
+    /// The state of the certificates and keys on the token, for comparison with another.
     ///
-    /// Blocks. On SoftHSM's own files it costs one system call for each object; other tokens cannot tell, and are
-    /// searched: some milliseconds, on cards tens. Attributes that only the vault has are not part of it.
+    /// Blocks. For Keyfob's own SoftHSM tokens it costs one system call for each object. Other tokens cannot report
+    /// changes and are searched, which takes some milliseconds, on cards tens of milliseconds. Attributes that only the
+    /// vault stores are not part of the state.
     ///
     /// Never throws: a token that cannot be read is a state.
     @available(*, noasync, message: "use objectChanges(every:), or a thread of your own")
     public func objectsVersion() -> ObjectsVersion { currentObjectsVersion() }
 
-    /// Tells whenever a certificate or key was added, changed or removed on the token, by this process or any other.
+    /// An asynchronous sequence that reports when any process adds, changes or removes a certificate or key on the
+    /// token.
     ///
     /// ```swift
     /// for await _ in keychain.objectChanges() { reload() }
     /// ```
     ///
-    /// The token is looked at every `interval`, on a thread of Keyfob's own; several changes within one count as one.
-    /// What happens before the first `next()` is not told. The sequence ends when its task is cancelled.
+    /// The token is checked every `interval` on one of Keyfob's threads; several changes within one interval count as
+    /// one. Changes before the first call of `next()` are not reported. The sequence ends when its task is cancelled.
+    ///
+    /// - Parameter interval: The time between two checks.
+    /// - Returns: The sequence of states.
     public func objectChanges(every interval: Duration = .seconds(2)) -> ObjectChanges {
         ObjectChanges(keychain: self, interval: interval)
     }
@@ -38,7 +43,7 @@ extension Keychain {
     fileprivate func currentObjectsVersion() -> ObjectsVersion {
         if let stamp = token.changeDetector?.snapshot()?.stamp { return ObjectsVersion(stamp: stamp) }
         do {
-            // Past the index, which would have nothing to tell by whether it is still true.
+            // Not from the index: without a change detector nothing shows whether it is current.
             let objects = try token.readObjects().objects.map(\.encoded).sorted { $0.lexicographicallyPrecedes($1) }
             return ObjectsVersion(stamp: Digest.sha256(objects.reduce(into: Data()) { $0 += Digest.sha256($1) }))
         } catch {
@@ -47,7 +52,7 @@ extension Keychain {
     }
 }
 
-/// The states of a token's objects, one for each change that was seen; see ``Keychain/objectChanges(every:)``.
+/// The states of a token's objects, one for each observed change; see ``Keychain/objectChanges(every:)``.
 public struct ObjectChanges: AsyncSequence, Sendable {
     /// The state after a change.
     public typealias Element = ObjectsVersion
@@ -55,10 +60,10 @@ public struct ObjectChanges: AsyncSequence, Sendable {
     let keychain: Keychain
     let interval: Duration
 
-    /// Begins to look.
+    /// Starts to observe the token.
     public func makeAsyncIterator() -> Iterator { Iterator(keychain: keychain, interval: interval) }
 
-    /// Compares each state with the one before.
+    /// Compares each state with the previous one.
     public struct Iterator: AsyncIteratorProtocol {
         let keychain: Keychain
         let interval: Duration
@@ -69,7 +74,7 @@ public struct ObjectChanges: AsyncSequence, Sendable {
             self.interval = interval
         }
 
-        /// The state after the next change; `nil` when the task was cancelled.
+        /// The state after the next change; `nil` if the task was cancelled.
         public mutating func next() async -> ObjectsVersion? {
             while !Task.isCancelled {
                 do {
@@ -80,7 +85,7 @@ public struct ObjectChanges: AsyncSequence, Sendable {
                     if let last, last != version { return version }
                     try await Task.sleep(for: interval)
                 } catch {
-                    // Only the sleep throws, and only when the task was cancelled.
+                    // Only the sleep throws in practice, and only if the task was cancelled.
                     return nil
                 }
             }

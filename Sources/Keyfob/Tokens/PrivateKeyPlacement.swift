@@ -2,28 +2,28 @@ import KeyfobPrimitives
 import KeyfobOpenSSL
 import PKCS11
 
-/// Puts a private key that was in a file onto a token: the ways there, tried in turn.
+/// Imports a private key onto a token, trying several methods in turn.
 ///
-/// Many tokens refuse `C_CreateObject` of a private key, as their rules forbid plain keys, and take the same key
-/// wrapped. Then a key is made on the token for this one purpose, a session object that is gone with the session; the
-/// private key is sealed under it and unwrapped into its place:
+/// Many tokens refuse `C_CreateObject` for a private key, because their policy forbids plaintext keys, but accept the
+/// same key wrapped. In that case the token generates a wrapping key as a session object, which disappears with the
+/// session. The private key is encrypted under it and unwrapped into place:
 ///
 /// 1. `C_CreateObject`;
 /// 2. an AES key that the token generates; the token encrypts with `CKM_AES_CBC_PAD` and unwraps (NSS, openCryptoki);
-/// 3. an RSA pair that the token generates; an AES key of ours goes in by RSA-OAEP, and under it the private key by
-///    `CKM_AES_KEY_WRAP_PAD` (RFC 5649; SoftHSM).
+/// 3. an RSA pair that the token generates; RSA-OAEP transports an AES key made by Keyfob, and `CKM_AES_KEY_WRAP_PAD`
+///    (RFC 5649) the private key under it (SoftHSM).
 ///
-/// The object has the same template whichever way it came, and is read back like any other.
+/// The object has the same template with every method, and is read back like any other.
 struct PrivateKeyPlacement {
     let key: PrivateKey
-    /// The private key's template, with the numbers of the key.
+    /// The private key's template, including the key material.
     let template: AttributeTemplate
-    /// What messages call the token.
+    /// The token's name in messages.
     let token: String
 
     private enum Way: CaseIterable { case blockCipher, keyTransport }
 
-    /// What a token tells the unwrapped key by itself: the numbers. The kind of key it must be told.
+    /// The template without the key material, which the token takes from the unwrapped key. It keeps the key type.
     private var wrappedTemplate: AttributeTemplate {
         let numbers: Set<AttributeType> = [
             .modulus, .publicExponent, .privateExponent, .prime1, .prime2, .exponent1, .exponent2, .coefficient,
@@ -32,10 +32,12 @@ struct PrivateKeyPlacement {
         return AttributeTemplate(template.attributes.filter { !numbers.contains($0.type) })
     }
 
-    /// Makes the object by the first way that the token takes.
+    /// Creates the object by the first method that the token accepts.
     ///
-    /// - Throws: `PKCS11Error`; where no way works, that of the first, or `KeychainError` with code
-    ///   `mechanismUnsupported` where it was about the key.
+    /// - Parameter session: A session of the token.
+    /// - Returns: The handle of the private key.
+    /// - Throws: `PKCS11Error` of the first method if none works, or `KeychainError` with code `mechanismUnsupported`
+    ///   if that error was about the template.
     func callAsFunction(in session: borrowing Session) throws -> ObjectHandle {
         do {
             return try session.create(template)
@@ -48,7 +50,7 @@ struct PrivateKeyPlacement {
                     case .keyTransport: try byKeyTransport(session)
                     }
                 } catch let error as PKCS11Error {
-                    // A token that is gone, full or logged out would be so on every way.
+                    // A token that is removed, full or logged out fails with every method.
                     guard error.recovery == .final, error.returnValue != .deviceMemory else { throw error }
                 }
             }
@@ -67,7 +69,7 @@ struct PrivateKeyPlacement {
         [.templateInconsistent, .templateIncomplete, .attributeValueInvalid, .attributeTypeInvalid].contains(value)
     }
 
-    /// The answers of tokens that do not take plain private keys; any other is a failure on every way.
+    /// The errors of tokens that refuse plaintext private keys. Any other error would occur with every method.
     private static func mayTakeWrapped(_ value: ReturnValue) -> Bool {
         [
             .templateInconsistent, .templateIncomplete, .attributeValueInvalid, .attributeReadOnly,
@@ -76,7 +78,7 @@ struct PrivateKeyPlacement {
         ].contains(value)
     }
 
-    /// Way 2. The key passes the token's own encryption, so the token sees it in clear as with way 1.
+    /// Method 2. The token encrypts the key itself, so it receives the key in clear as with method 1.
     private func byBlockCipher(_ session: borrowing Session) throws -> ObjectHandle {
         let wrapping = try session.generateKey(
             Mechanism(.aesKeyGeneration),
@@ -90,7 +92,7 @@ struct PrivateKeyPlacement {
         return try session.unwrap(sealed, with: wrapping, using: mechanism, template: wrappedTemplate)
     }
 
-    /// Way 3. Only what is sealed passes the module.
+    /// Method 3. The module receives only encrypted keys.
     private func byKeyTransport(_ session: borrowing Session) throws -> ObjectHandle {
         let pair = try session.generateKeyPair(
             Mechanism(.rsaPKCSKeyPairGeneration),
@@ -111,7 +113,7 @@ struct PrivateKeyPlacement {
         }
         let transport = try PublicKey(rsaModulus: .init(modulus), publicExponent: .init(exponent))
         let secret = try RandomBytes.secret(count: 32)
-        // SHA-1 is safe within OAEP, and all that SoftHSM knows.
+        // SHA-1 is safe within OAEP, and the only hash that SoftHSM supports there.
         let wrapping = try session.unwrap(
             transport.encryptOAEP(secret, hash: .sha1), with: pair.privateKey, using: .rsaOAEP(hash: .sha1),
             template: [
@@ -125,7 +127,7 @@ struct PrivateKeyPlacement {
     }
 
     private func discard(_ handle: ObjectHandle, _ session: borrowing Session) {
-        // A session object: what cannot be destroyed now is gone with the session.
+        // A session object: if it cannot be destroyed now, it disappears with the session.
         do { try session.destroy(handle) } catch {}
     }
 }

@@ -2,17 +2,17 @@ import KeyfobPrimitives
 import PKCS11
 import Synchronization
 
-/// The next signatures of a key, begun while nobody waits for them.
+/// Signature operations of a key that are started before they are needed.
 ///
-/// To begin an EC signature takes SoftHSM two thirds of its time: it reads the key's file and decrypts the key. A
-/// server that has answered one handshake has that done for the next; one that answers several at a time comes to have
-/// as many begun, for whoever finds none begins one when he is done, too.
+/// Starting an EC signature takes two thirds of SoftHSM's time, because it reads the key's file and decrypts the key. A
+/// server that has answered one handshake starts the signature for the next. A server that answers several at a time
+/// comes to have as many started, since each thread that finds none starts one when it is done.
 ///
-/// What was begun would be made even when the key is gone. So it is used only where certainly nothing has happened to
-/// the key meanwhile: no login or logout, no removal by this process, no file of the token touched by any. Otherwise it
-/// is dropped, and the signature is made from its beginning, by whose error the caller learns what has happened.
+/// A started operation would produce a signature even after the key is gone. So it is used only if certainly nothing
+/// has happened to the key: no login or logout, no removal by this process, and no file of the token touched by any
+/// process. Otherwise it is dropped and the signature is made from the start, which reports the error, if any.
 final class SignaturePrefetch: Sendable {
-    /// A session that is not the pool's.
+    /// A session outside the pool.
     private final class OwnSession: Sendable {
         let session: Session
 
@@ -25,16 +25,18 @@ final class SignaturePrefetch: Sendable {
         let moment: TokenStore.Moment
     }
 
-    /// The key in the library's memory, while nothing has happened to the one on the token, whose file SoftHSM reads
-    /// at each use: a third of what a signature costs then.
+    /// A copy of the key in the module's memory, used while the key on the token is unchanged.
+    ///
+    /// SoftHSM reads the file of the original at each use, which takes a third of the remaining time of a signature.
     private struct Copy: Sendable {
-        /// With which it ends.
+        /// The session that owns the copy. The copy is destroyed with it.
         let own: OwnSession
         let key: ObjectHandle
         let moment: TokenStore.Moment
     }
 
-    /// What can be used no more. Its sessions are closed where it ends: outside of the lock.
+    /// Operations and copies that must not be used any more. Their sessions are closed on deinitialization, outside the
+    /// lock.
     private struct Stale: Sendable {
         var begun: [Begun] = []
         var copy: Copy?
@@ -42,18 +44,18 @@ final class SignaturePrefetch: Sendable {
 
     private struct State {
         var begun: [Begun] = []
-        /// In these nothing is begun.
+        /// Sessions in which no operation is started.
         var idle: [OwnSession] = []
         var copy: Copy?
         var watch: (any TokenWatch)?
-        /// Counts how often something was touched, or dropped.
+        /// Incremented whenever something is dropped, including after a change to the token.
         var touches = 0
 
-        /// Takes out what is not of this moment, and everything where something was touched; there is another watch
-        /// then, or none.
+        /// Removes what is not from the current moment, and everything if the token was touched. In that case a new
+        /// watch is made, if the token supports one.
         ///
-        /// - Parameter isForUse: Whether the watch is asked. Who only adds leaves it to who uses: until then it forgets
-        ///   nothing.
+        /// - Parameter isForUse: Whether to ask the watch. An answer clears the watch, so a caller that only adds an
+        ///   operation leaves the question to one that uses an operation.
         mutating func removeStale(on token: TokenStore, at now: TokenStore.Moment, isForUse: Bool) -> Stale {
             if watch == nil || isForUse && watch?.isUntouched() != true {
                 watch = token.changeDetector?.watch()
@@ -72,35 +74,41 @@ final class SignaturePrefetch: Sendable {
         }
 
         mutating func removeAll() -> Stale {
-            // What is just being begun is not kept either.
+            // Increment, so that an operation that is just being started is not kept either.
             touches += 1
             defer { (begun, copy) = ([], nil) }
             return Stale(begun: begun, copy: copy)
         }
     }
 
-    /// How many are begun: of one kind, as many as there are threads that sign; of all, for RSA has six kinds.
+    /// The maximum number of started operations: of one kind, one for each signing thread; in total more, since RSA has
+    /// six kinds.
     private static let most = (ofOneKind: 4, ofAll: 8)
 
     private let state = Lock(State())
-    /// Whether anything was ever begun: who signs only now and then does without the lock.
+    /// Whether an operation was ever started. A caller that signs only occasionally avoids the lock.
     private let isUsed = Atomic(false)
-    /// Whether the token makes copies of the key, as far as is known.
+    /// Whether the token copies the key, as far as is known.
     private let isCopied = Atomic(true)
 
-    /// How many signatures are begun, and whether there is a copy of the key.
+    /// How many operations are started, and whether there is a copy of the key.
     var inUse: (begun: Int, isCopied: Bool) { state.withLock { ($0.begun.count, $0.copy != nil) } }
 
     deinit {
         let (all, idle) = state.withLock { (Stale(begun: $0.begun, copy: $0.copy), $0.idle) }
         guard !all.begun.isEmpty || all.copy != nil || !idle.isEmpty else { return }
-        // The last owner may be an event loop, and to close a session is to call the token.
+        // The last owner may be an event loop, and closing a session calls the token.
         BlockingExecutor.shared.start { withExtendedLifetime((all, idle)) {} }
     }
 
-    /// Makes a signature that was begun; `nil` where none may be used. Blocks.
+    /// Finishes a started operation; `nil` if there is none that may be used. Blocks.
     ///
-    /// - Throws: Where the token's module cannot be loaded.
+    /// - Parameters:
+    ///   - data: The data to sign.
+    ///   - mechanism: The mechanism of the signature.
+    ///   - token: The key's token.
+    /// - Returns: The signature.
+    /// - Throws: Errors of loading the token's module.
     func sign(_ data: [UInt8], using mechanism: Mechanism, on token: TokenStore) throws -> [UInt8]? {
         guard isUsed.load(ordering: .relaxed) else { return nil }
         let now = try token.moment()
@@ -115,21 +123,25 @@ final class SignaturePrefetch: Sendable {
             state.withLock { $0.idle.append(found) }
             return signature
         } catch {
-            // Met again by whoever makes the signature from its beginning.
+            // The caller makes the signature from the start and gets the error then.
             return nil
         }
     }
 
-    /// Begins the next signature, unless enough of its kind are begun already. Blocks.
+    /// Starts the next signature, unless enough of its kind are started already. Blocks.
     ///
-    /// What goes wrong is met again by the signature. Does nothing on a token that cannot tell what others do to it.
+    /// Errors are ignored; the signature itself reports them. Does nothing on a token that cannot report changes by
+    /// other processes.
     ///
-    /// - Parameter handle: Finds the key.
+    /// - Parameters:
+    ///   - mechanism: The mechanism of the signature.
+    ///   - token: The key's token.
+    ///   - handle: Finds the key.
     func begin(
         _ mechanism: Mechanism, on token: TokenStore, findingKey handle: (borrowing Session) throws -> ObjectHandle
     ) {
         do {
-            // What happens to the key from here on, the watch and the moment tell.
+            // From here on the watch and the moment report what happens to the key.
             let moment = try token.moment()
             if !isUsed.exchange(true, ordering: .relaxed) { token.register(self) }
             let (touches, spare, _) = state.withLock { state -> (Int?, OwnSession?, Stale) in
@@ -145,37 +157,38 @@ final class SignaturePrefetch: Sendable {
             do {
                 try own.session.beginSignature(with: copy?.key ?? handle(own.session), using: mechanism)
             } catch {
-                // The copy may be what is wrong.
+                // The copy may be at fault.
                 _ = state.withLock { $0.removeAll() }
                 throw error
             }
             state.withLock { state in
-                // Another thread may have asked the watch meanwhile, and got the answer that was for this.
+                // Another thread may have asked the watch in the meantime and consumed its answer.
                 guard state.touches == touches else { return }
                 state.begun.append(Begun(own: own, mechanism: mechanism, moment: moment))
             }
         } catch {
-            // The session ends here, for its state is not known.
+            // The state of the session is unknown, so it is closed here.
         }
     }
 
-    /// Ends what was begun, at the end of a login: SoftHSM keeps a key that it was told to sign with until it has, or
-    /// until the session ends. Blocks.
+    /// Drops all started operations, at the end of a login. Blocks.
+    ///
+    /// SoftHSM keeps a key of a started signature until the signature is finished or the session is closed.
     func drop() { _ = state.withLock { $0.removeAll() } }
 
-    /// The key in memory; `nil` where it is not copied. It is valid for as long as the result lives.
+    /// The copy of the key in memory; `nil` if it is not copied. It is valid as long as the result lives.
     private func copy(
         at moment: TokenStore.Moment, _ touches: Int, on token: TokenStore,
         findingKey handle: (borrowing Session) throws -> ObjectHandle
     ) throws -> Copy? {
         if let known = state.withLock({ $0.copy }), known.moment == moment { return known }
-        // Of a key that another has taken the handle of, the copy would outlive the mistake.
+        // If a handle may come to name another key, a copy of the wrong key would outlive the error.
         guard isCopied.load(ordering: .relaxed), try token.keepsHandles() else { return nil }
         let own = try OwnSession(token.pool().openSession())
         let original = try handle(own.session)
         do throws(PKCS11Error) {
-            // Under an id of its own and no label: whoever looks for the key, also other users of the library in this
-            // process, must find the one on the token.
+            // The copy gets a random id and no label. So a search for the key, also by other code in this process,
+            // finds only the one on the token.
             let key = try own.session.copy(
                 original, changing: [.token(false), .id(Self.randomID()), .bytes(.label, [])])
             let copy = Copy(own: own, key: key, moment: moment)
@@ -184,7 +197,7 @@ final class SignaturePrefetch: Sendable {
             }
             return copy
         } catch {
-            // It may not be copied; or the session has died, and then a file that is read is the lesser evil, too.
+            // The key may not be copied. If the session has died instead, signing without a copy is only slower.
             isCopied.store(false, ordering: .relaxed)
             return nil
         }

@@ -1,44 +1,47 @@
 import Foundation
 import KeyfobOpenSSL
 
-/// Tells whether any object of a token has changed since a moment, and has the change survive a power cut.
+/// Detects changes to a token's objects and flushes them to disk.
 ///
-/// What makes the index of objects trustworthy: other tools write to tokens too. Implementations must
-/// notice every creation, change and removal by any process.
+/// The index of objects relies on it, because other tools write to tokens too. Implementations must notice every
+/// creation, change and removal by any process.
 protocol TokenChangeDetector: Sendable {
-    /// The state of the token's objects, or `nil` where it cannot be told just now.
+    /// The state of the token's objects; `nil` if it cannot be determined right now.
     func snapshot() -> TokenSnapshot?
 
-    /// Watches the token from now on; `nil` where nobody can tell at once what others do to it.
+    /// Starts to watch the token; `nil` if changes by other processes cannot be noticed at once.
     func watch() -> (any TokenWatch)?
 
-    /// Waits until what became of the objects since a state is on the disk. To be called before anything is written
-    /// that counts on it, such as the row of a new object, or that forgets how to undo it.
+    /// Waits until the changes to the objects since a state are on the disk.
     ///
-    /// - Parameter before: `nil` where the state could not be told, or the token itself is new: for all that it is.
-    /// - Throws: `KeychainError`; `fileUnavailable` where the disk fails.
+    /// Call this before writing anything that depends on them, such as the row of a new object, and before deleting
+    /// what is needed to undo them.
+    ///
+    /// - Parameter before: The state before the changes; `nil` if it is unknown or the token is new, to flush all
+    ///   objects.
+    /// - Throws: `KeychainError`; `fileUnavailable` if the disk fails.
     func makeDurable(since before: TokenSnapshot?) throws
 }
 
-/// Tells whether anything of a token was touched, by whatever process, since it was asked last.
+/// Reports whether any process has touched a token since the last question.
 protocol TokenWatch: Sendable {
-    /// Whether certainly nothing was. After `false` the question may have no answer any more: then another watch is
-    /// needed.
+    /// Whether the token was certainly not touched. After `false` the watch may be of no further use; then make a new
+    /// one.
     func isUntouched() -> Bool
 }
 
-/// The state of a token's objects: for each what identifies it, and its version.
+/// The state of a token's objects: the identity and version of each.
 ///
-/// Taken before and after every change to a token, at the cost of one system call for each object: so there is
-/// nothing in it but numbers.
+/// It is taken before and after every change to a token, at the cost of one system call for each object. So it contains
+/// only numbers.
 struct TokenSnapshot: Sendable, Hashable {
-    /// One object's storage at one moment.
+    /// The storage of one object at one moment.
     ///
-    /// Plain 64-bit numbers one after the other, so that the memory has no gaps and can be digested as it is.
+    /// Contains only 64-bit numbers in sequence, so that the memory has no gaps and can be hashed as it is.
     struct Entry: Sendable, Hashable {
-        /// The same while the object lives, and different from every other's.
+        /// Unique to the object, and constant during its life.
         let identity: UInt64
-        /// Four numbers of the implementation's; one of them changes whenever the object does.
+        /// Four numbers defined by the implementation. At least one of them changes whenever the object changes.
         let version: (Int64, Int64, Int64, Int64)
 
         static func == (left: Entry, right: Entry) -> Bool {
@@ -48,7 +51,7 @@ struct TokenSnapshot: Sendable, Hashable {
         func hash(into hasher: inout Hasher) { hasher.combine(identity) }
     }
 
-    /// The objects, by identity.
+    /// The objects, sorted by identity.
     let entries: [Entry]
     /// A digest of the whole state.
     let stamp: Data
@@ -59,11 +62,11 @@ struct TokenSnapshot: Sendable, Hashable {
 
     private init(sorted: [Entry]) {
         entries = sorted
-        // Indexes of earlier versions may lack the private objects, and are made anew for it.
+        // The leading byte invalidates indexes of earlier versions, which may lack the private objects.
         stamp = Data([2]) + (unsafe sorted.withUnsafeBytes { unsafe Digest.sha256($0) })
     }
 
-    /// The state in which some objects, by identity, are as said; `nil` for one that is gone.
+    /// Returns this state with some objects replaced, by identity; `nil` means that the object is gone.
     func replacing(_ states: [(identity: UInt64, entry: Entry?)]) -> TokenSnapshot {
         guard !states.isEmpty else { return self }
         var entries = entries

@@ -3,36 +3,36 @@ public import KeyfobPrimitives
 public import KeyfobOpenSSL
 public import PKCS11
 
-/// What lies on a token, for people who want to look.
+/// The objects on a token, for display.
 public struct TokenContents: Sendable {
     /// One object, without its value.
     public struct Object: Sendable, Hashable {
-        /// What it is; `CKA_CLASS`.
+        /// The object's class; `CKA_CLASS`.
         public let objectClass: ObjectClass
-        /// Its label; `nil` where it has none or it is not UTF-8.
+        /// Its label; `nil` if it has none or it is not UTF-8.
         public let label: String?
-        /// `CKA_ID`; empty where it has none.
+        /// `CKA_ID`; empty if it has none.
         public let id: Data
         /// The kind of key; `nil` for certificates.
         public let keyType: KeyType?
-        /// Bits of a key's modulus, curve or value, where the token tells.
+        /// Size of a key's modulus, curve or value in bits, if the token reports it.
         public let sizeInBits: Int?
-        /// The algorithm of a private or public key, where its public half is on the token.
+        /// The algorithm of a private or public key, if its public half is on the token.
         public let algorithm: KeyAlgorithm?
-        /// Whether it may leave the token; `CKA_EXTRACTABLE`.
+        /// Whether the object may leave the token; `CKA_EXTRACTABLE`.
         public let isExtractable: Bool
-        /// Whether it is seen only after a login; `CKA_PRIVATE`.
+        /// Whether the object is visible only after a login; `CKA_PRIVATE`.
         public let isPrivate: Bool
-        /// The keychain that it seals, of all that the user has; `nil` for any other object.
+        /// The user's keychain that this key seals; `nil` for any other object.
         public let keychain: String?
 
-        /// Whether it seals a keychain.
+        /// Whether this key seals a keychain.
         public var isWrappingKey: Bool { keychain != nil }
     }
 
-    /// Certificates and keys, by class, label and identifier: a token gives them in any order.
+    /// Certificates and keys, sorted by class, label and identifier, since a token lists them in any order.
     public let objects: [Object]
-    /// How many objects are there that cannot be read: damaged ones, and those that a killed process left half made.
+    /// The number of objects that cannot be read: damaged ones, and those that a killed process left incomplete.
     public let debris: Int
 
     init(_ store: TokenStore, owners: WrappingKeyOwners = WrappingKeyOwners()) throws {
@@ -50,17 +50,20 @@ public struct TokenContents: Sendable {
         }
     }
 
-    /// What lies on the token in a slot; without a PIN what it shows to everybody. Blocks.
+    /// Reads the objects on the token in a slot; without a PIN, those that are visible without a login. Blocks.
     ///
-    /// - Throws: `KeychainError` for what the token refuses, such as a wrong PIN.
+    /// - Throws: `KeychainError` if the token refuses, for example a wrong PIN.
     public init(of slot: Slot, pin: SecretBytes?) throws {
         try self.init(of: slot, pin: pin, storedIn: nil)
     }
 
-    /// The same with a PIN of which it is known where it comes from.
+    /// Reads the objects on the token in a slot, with a PIN whose source is known. Blocks.
     ///
-    /// - Parameter source: What gives the same PIN the next time; `nil` for a PIN that a person typed.
-    /// - Throws: As `init(of:pin:)`; `pinRemembered` for a stored PIN that was refused before.
+    /// - Parameters:
+    ///   - slot: The slot.
+    ///   - pin: The PIN; `nil` to read without a login.
+    ///   - source: The source that gives the same PIN the next time; `nil` for a PIN that a person typed.
+    /// - Throws: `KeychainError` if the token refuses; `pinRemembered` for a stored PIN that was refused before.
     package init(of slot: Slot, pin: SecretBytes?, storedIn source: PINSource?) throws {
         let info: TokenInfo
         do { info = try slot.tokenInfo() } catch {
@@ -75,24 +78,24 @@ public struct TokenContents: Sendable {
 }
 
 extension TokenObject {
-    /// The algorithm of its public key, where that is known.
+    /// The algorithm of the public key, if it is known.
     fileprivate var algorithm: KeyAlgorithm? {
-        // What libcrypto refuses lies on the token all the same.
+        // The token may hold a key that libcrypto does not accept.
         publicKeyInfo.flatMap { try? PublicKey(subjectPublicKeyInfo: $0).algorithm }
     }
 }
 
 extension Keychain {
-    /// What lies on the keychain's token, the objects that need a login too. Reads the token itself, not the index.
+    /// The objects on the keychain's token, including those that need a login. Reads the token itself, not the index.
     ///
-    /// - Throws: `KeychainError`; the errors of `unlock()`, and what the token refuses.
+    /// - Throws: `KeychainError`; the errors of `unlock()`, and errors of the token.
     @available(*, noasync, message: "reads the whole token; call it from a thread of your own")
     public func tokenContents() throws -> TokenContents {
         _ = try keys()
         return try TokenContents(token, owners: WrappingKeyOwners(of: self))
     }
 
-    /// The slot that the keychain's token is in now. Loads the module; nobody is logged in.
+    /// The slot that the keychain's token is in now. Loads the module, but does not log in.
     ///
     /// - Throws: `KeychainError`; `moduleNotLoaded`, `tokenAbsent`.
     public func slot() throws -> Slot {

@@ -7,7 +7,11 @@ import PKCS11
 extension TokenKey {
     /// Decrypts with RSA-OAEP (RFC 8017 7.1).
     ///
-    /// - Throws: As `decrypt(_:using:)`.
+    /// - Parameters:
+    ///   - ciphertext: The ciphertext.
+    ///   - hash: The hash of the padding.
+    /// - Returns: The plaintext.
+    /// - Throws: `KeychainError`; the errors of `decrypt(_:using:)`.
     @available(*, noasync, message: "use the asynchronous form")
     public func decryptOAEP(_ ciphertext: [UInt8], hash: Digest) throws -> SecretBytes {
         try decrypt(ciphertext, using: .rsaOAEP(hash))
@@ -15,12 +19,17 @@ extension TokenKey {
 
     /// Decrypts with an RSA key.
     ///
-    /// Where the token has not the padding, it does plain RSA and the padding is opened here, in constant time.
+    /// If the token does not support the padding, it does raw RSA and Keyfob removes the padding in constant time.
     ///
-    /// > Important: With `.rsaPKCS1` a program that tells anybody whether it succeeded can be made to decrypt for them.
+    /// > Important: With `.rsaPKCS1`, a program that reveals whether decryption succeeded can be abused as a decryption
+    /// oracle.
     ///
-    /// - Throws: `KeychainError`; `mechanismUnsupported` for another kind of key, or where the token has not even plain
-    ///   RSA; `invalidArgument` where the ciphertext is not for this key; `itemNotFound` where the key is gone, and the
+    /// - Parameters:
+    ///   - ciphertext: The ciphertext.
+    ///   - scheme: The padding.
+    /// - Returns: The plaintext.
+    /// - Throws: `KeychainError`; `mechanismUnsupported` for another kind of key, or if the token does not even support
+    ///   raw RSA; `invalidArgument` if the ciphertext is not for this key; `itemNotFound` if the key is gone; and the
     ///   errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
     public func decrypt(_ ciphertext: [UInt8], using scheme: EncryptionScheme) throws -> SecretBytes {
@@ -29,7 +38,7 @@ extension TokenKey {
         }
         let size = (bits + 7) / 8
         guard ciphertext.count <= size else { throw Self.notForThisKey(nil) }
-        // The ciphertext is a number: leading zeros may have been left out.
+        // The ciphertext is a number whose leading zeros may have been left out.
         let input = [UInt8](repeating: 0, count: size - ciphertext.count) + ciphertext
         _ = try keychain.keys()
         let token = keychain.token
@@ -55,24 +64,28 @@ extension TokenKey {
         } catch let error as CryptoError {
             throw Self.notForThisKey(error)
         } catch let error as KeychainError where Self.isRefusalOfCiphertext(error) {
-            // Out here, where the pool has found the token sound: a lost daemon answers as a bad ciphertext does.
+            // Checked only here, after the pool has found the token working: a crashed daemon returns the same errors
+            // as a bad ciphertext.
             throw Self.notForThisKey(error.cause)
         }
     }
 
-    /// The shared secret with another key on the same curve: the x coordinate (SEC 1 3.3.1), not yet a key.
+    /// Agrees on a secret with another key on the same curve: the x coordinate (SEC 1 3.3.1), from which a key has yet
+    /// to be derived.
     ///
-    /// The token derives it into an object of the session, which is read and destroyed.
+    /// The token derives it into a session object, which is read and destroyed.
     ///
-    /// - Throws: `KeychainError`; `invalidArgument` where the keys are not on one curve or the point is not on it,
-    ///   `mechanismUnsupported` where the token does not derive or does not give out what it derived, and as
-    ///   `decrypt(_:using:)`.
+    /// - Parameter other: The public key of the other party.
+    /// - Returns: The shared secret.
+    /// - Throws: `KeychainError`; `invalidArgument` if the keys are not on the same curve or the point is not on it;
+    ///   `mechanismUnsupported` if the token cannot derive or does not reveal the result; `itemNotFound` if the key is
+    ///   gone; and the errors of `unlock()`.
     @available(*, noasync, message: "call it from a thread of your own")
     public func sharedSecret(with other: PublicKey) throws -> SecretBytes {
         guard case .ec(let name) = publicKey.algorithm, other.algorithm == publicKey.algorithm,
             let curve = EllipticCurve(name), let point = ECPoint([UInt8](other.bits), curve: curve)
         else { throw KeychainError(.invalidArgument, "key agreement takes two keys on one curve.") }
-        // A point off the curve would tell its sender something of the private key, and not every token looks.
+        // A point that is not on the curve could reveal bits of the private key, and not every token checks it.
         do { try other.validate() } catch {
             throw KeychainError(.invalidArgument, "the other key is not on the curve.", cause: error)
         }
@@ -87,7 +100,7 @@ extension TokenKey {
                     .objectClass(.secretKey), .keyType(.genericSecret), .token(false), .isPrivate(true),
                     .sensitive(false), .extractable(true), .valueLength(UInt(curve.fieldBytes)),
                 ])
-            // It ends with the session at the latest.
+            // The session object disappears with the session at the latest.
             defer { try? session.destroy(derived) }
             guard let secret = try session.secretAttribute(.value, of: derived), secret.count == curve.fieldBytes
             else {
@@ -98,21 +111,22 @@ extension TokenKey {
         }
     }
 
-    /// The key itself, off the token; only where it was made extractable.
+    /// The private key in memory; only for a key that was made extractable.
     ///
+    /// - Returns: The key.
     /// - Throws: `KeychainError`; `keyNotExtractable`, `mechanismUnsupported`, and the errors of `unlock()`.
     @available(*, noasync, message: "call it from a thread of your own")
     public func exported() throws -> PrivateKey {
         try keychain.exportKey(object)
     }
 
-    /// The token's own padding for a scheme.
+    /// The token's mechanism for a padding.
     private static func mechanism(_ scheme: EncryptionScheme) -> Mechanism? {
         if scheme == .rsaPKCS1 { return Mechanism(.rsaPKCS) }
         return scheme.digest.flatMap { HashAlgorithm($0) }.map { .rsaOAEP(hash: $0) }
     }
 
-    /// How tokens say that a ciphertext does not decrypt.
+    /// The errors by which tokens report that a ciphertext does not decrypt.
     private static let refusals: Set<ReturnValue> = [
         .encryptedDataInvalid, .encryptedDataLengthRange, .dataInvalid, .dataLengthRange, .generalError,
         .functionFailed,

@@ -3,15 +3,17 @@ import PKCS11
 import Synchronization
 
 extension TokenKey {
-    /// Those of `schemes` that the token has just proved: it signed a random challenge, and the public key verified it.
+    /// The schemes of `schemes` that the key demonstrably supports: it signed a random challenge, and the public key
+    /// verified it.
     ///
-    /// A token's list of mechanisms promises what keys, firmware and policies do not keep; a signature does not. Blocks
-    /// for one signature for each scheme, two where RSA-PSS is padded here.
+    /// A token's list of mechanisms does not reflect restrictions by keys, firmware and policies; a signature does.
+    /// Blocks for one signature for each scheme, or two if Keyfob has to apply the padding of RSA-PSS.
     ///
-    /// - Returns: In the order of `schemes`; without those that do not fit the key.
-    /// - Throws: `KeychainError`; `identityMismatch` where the token signs, but not with this public key's private
-    ///   half, `itemNotFound` where the key is gone, `tokenAbsent`, and the errors of `unlock()`. What the token
-    ///   refuses to do is left out, not an error.
+    /// - Parameter schemes: The schemes to test.
+    /// - Returns: The supported schemes, in the order of `schemes`. Schemes that do not fit the key, or that the token
+    ///   refuses, are left out.
+    /// - Throws: `KeychainError`; `identityMismatch` if the token signs, but with another private key than this public
+    ///   key's, `itemNotFound` if the key is gone, `tokenAbsent`, and the errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
     public func proven(_ schemes: [SignatureScheme]) throws -> [SignatureScheme] {
         let challenge = try RandomBytes.bytes(count: 32)
@@ -19,7 +21,7 @@ extension TokenKey {
         let proven = try schemes.filter { scheme in
             do {
                 if try isProven(scheme, challenge) { return true }
-                // A token may accept PSS and make something of it that is none.
+                // Some tokens accept PSS and return something that is not a PSS signature.
                 guard scheme.isPSS, !padsHere.isSet else {
                     foreign += 1
                     return false
@@ -53,7 +55,7 @@ extension TokenKey {
 }
 
 extension KeychainError {
-    /// Whether the token is there and well, and only will not sign in this way.
+    /// Whether the token works, but refuses to sign with this mechanism.
     var isRefusalOfMechanism: Bool {
         if code == .mechanismUnsupported { return true }
         guard code == .failed, let error = cause as? PKCS11Error else { return false }
@@ -62,9 +64,9 @@ extension KeychainError {
 }
 
 extension PKCS11Error {
-    /// Whether the token is there and well, and only will not sign in this way.
+    /// Whether the token works, but refuses to sign with this mechanism.
     ///
-    /// Tokens that do not check parameters beforehand fail in the middle, under any of these names.
+    /// Tokens that do not check parameters in advance fail in the middle of the operation, with any of these errors.
     var isRefusalOfMechanism: Bool {
         [
             .mechanismInvalid, .mechanismParameterInvalid, .functionNotSupported, .generalError, .functionFailed,
@@ -74,6 +76,6 @@ extension PKCS11Error {
 }
 
 extension SignatureScheme {
-    /// Whether it is RSA-PSS.
+    /// Whether the scheme is RSA-PSS.
     var isPSS: Bool { digest.map { self == .rsaPSS($0) } ?? false }
 }

@@ -3,25 +3,25 @@ import KeyfobPrimitives
 public import KeyfobOpenSSL
 import PKCS11
 
-/// A private key on the token, ready to be used.
+/// A private key on the token, ready for use.
 ///
 /// ```swift
 /// let key = try keychain.tokenKey(for: identity.key)
 /// let signature = try key.sign(message, using: .ecdsa(.sha256))
 /// ```
 ///
-/// One value serves any number of threads: each call takes a session of the keychain's pool. Calls block;
-/// the asynchronous forms run on threads of Keyfob's own. The handle is found once and kept until the login
-/// changes. On tokens that may give a handle to another key every signature is verified before it is returned.
+/// One value serves any number of threads: each call takes a session from the keychain's pool. Calls block; the
+/// asynchronous forms run on Keyfob's own threads. The handle is found once and kept until the login changes. On tokens
+/// that may reuse a handle for another key, every signature is verified before it is returned.
 public struct TokenKey: Sendable {
     /// The public key.
     public let publicKey: PublicKey
-    /// Where it was found.
+    /// The keychain that the key belongs to.
     package let keychain: Keychain
     let object: TokenObject
     let handle = TokenStore.KnownHandle(nil)
     let ahead = SignaturePrefetch()
-    /// Whether this key needs the padding of RSA-PSS made here; found out by trying.
+    /// Whether Keyfob has to apply the padding of RSA-PSS for this key; found out by trying.
     let padsHere = AtomicFlag()
 
     init(keychain: Keychain, object: TokenObject, publicKey: PublicKey) {
@@ -30,24 +30,31 @@ public struct TokenKey: Sendable {
         self.publicKey = publicKey
     }
 
-    /// Signs a message; it is hashed here, and the token sees the digest. For schemes over what the caller has
-    /// prepared, `message` is that.
+    /// Signs a message. Keyfob hashes it, and the token receives the digest.
     ///
+    /// For schemes over prepared input, `message` is that input.
+    ///
+    /// - Parameters:
+    ///   - message: The message.
+    ///   - scheme: The signature scheme.
     /// - Returns: The signature in the form that X.509 and TLS use: DER for ECDSA, the plain value otherwise.
-    /// - Throws: `KeychainError`; `mechanismUnsupported` where key or token cannot do `scheme`, `itemNotFound`
-    ///   where the key is gone, `tokenContractViolation` where the signature is not the key's, and the errors of `unlock()`.
+    /// - Throws: `KeychainError`; `mechanismUnsupported` if key or token does not support `scheme`, `itemNotFound` if
+    ///   the key is gone, `tokenContractViolation` if the signature is not the key's, and the errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
     public func sign(_ message: [UInt8], using scheme: SignatureScheme) throws -> [UInt8] {
         guard let digest = scheme.digest else { return try signDigest(message, using: scheme) }
         return try signDigest(digest.array(of: message), using: scheme)
     }
 
-    /// Signs a digest that the caller made.
+    /// Signs a digest that the caller has computed.
     ///
-    /// Where the token has not the padding that `scheme` asks for, the padding is made here and the token does plain
-    /// RSA.
+    /// If the token does not support the padding of `scheme`, Keyfob applies the padding and the token does raw RSA.
     ///
-    /// - Throws: As `sign(_:using:)`; `invalidArgument` for a wrong length.
+    /// - Parameters:
+    ///   - digest: The digest.
+    ///   - scheme: The signature scheme.
+    /// - Returns: The signature in the form that X.509 and TLS use.
+    /// - Throws: `KeychainError`; the errors of `sign(_:using:)`, and `invalidArgument` for a wrong length.
     @available(*, noasync, message: "use the asynchronous form")
     public func signDigest(_ digest: [UInt8], using scheme: SignatureScheme) throws -> [UInt8] {
         if let expected = scheme.digest?.count, digest.count != expected {
@@ -71,7 +78,7 @@ public struct TokenKey: Sendable {
         guard try !token.keepsHandles(), try !publicKey.verify(signature, ofDigest: digest, using: scheme) else {
             return signature
         }
-        // The handle has become another key's: once more, with the handle that the key has now.
+        // The handle now names another key. Sign again with the key's current handle.
         token.forgetHandles()
         let second = try made()
         guard try publicKey.verify(second, ofDigest: digest, using: scheme) else {
@@ -80,22 +87,29 @@ public struct TokenKey: Sendable {
         return second
     }
 
-    /// Signs a message on a thread of Keyfob's own. - Throws: As the blocking form.
+    /// Signs a message on one of Keyfob's threads.
+    ///
+    /// - Parameters:
+    ///   - message: The message.
+    ///   - scheme: The signature scheme.
+    /// - Returns: The signature in the form that X.509 and TLS use.
+    /// - Throws: `KeychainError`; the errors of the blocking form, and `timedOut` if the module does not return.
     public func sign(_ message: [UInt8], using scheme: SignatureScheme) async throws -> [UInt8] {
         try await ModuleWatch.run(limit: keychain.moduleLimit) { try self.sign(message, using: scheme) }
     }
 
-    /// Begins the next signature by `scheme`, so that less of it is left to be done when somebody waits for it.
+    /// Starts the next signature with `scheme`, so that less work is left when it is needed.
     ///
-    /// For who signs again and again, when he has nothing else to do. Blocks. Where the token is of no kind that can
-    /// tell what other programs do to it, and for keys that want the PIN at each use, it does nothing.
+    /// For callers that sign repeatedly, to be called when they are idle. Blocks. Does nothing on tokens that cannot
+    /// report changes by other programs, and for keys that need the PIN at each use.
     package func beginNextSignature(using scheme: SignatureScheme) {
         guard !object.flags.contains(.alwaysAuthenticate), let (mechanism, _) = plain(scheme, []) else { return }
         let token = keychain.token
         ahead.begin(mechanism, on: token) { try token.handle(of: object, known: handle, in: $0) }
     }
 
-    /// How the token makes a signature by itself, and of what; `nil` where it is known not to with this key.
+    /// The mechanism and input for a signature without padding by Keyfob; `nil` if the token is known to refuse it with
+    /// this key.
     private func plain(_ scheme: SignatureScheme, _ digest: [UInt8]) -> (Mechanism, [UInt8])? {
         switch publicKey.algorithm {
         case .rsa:
@@ -104,7 +118,7 @@ public struct TokenKey: Sendable {
             else { return nil }
             return (mechanism, input)
         case .ec(let curve):
-            // Tokens differ in what they make of a digest that is longer than the order of the curve.
+            // Tokens differ in the handling of a digest that is longer than the order of the curve, so truncate it.
             return (Mechanism(.ecdsa), curve.bits.map { Array(digest.prefix(($0 + 7) / 8)) } ?? digest)
         default: return (.eddsa, digest)
         }
@@ -114,17 +128,19 @@ public struct TokenKey: Sendable {
         KeychainError(.mechanismUnsupported, "a key of type \(publicKey.algorithm) cannot sign with \(scheme).")
     }
 
-    /// The form that X.509 and TLS use.
+    /// Converts a signature to the form that X.509 and TLS use.
     private func encoded(_ signature: [UInt8]) throws -> [UInt8] {
         guard case .ec = publicKey.algorithm else { return signature }
-        // A token that is at fault, and not who asked it: some answer with nothing at all.
+        // A signature of wrong length is the token's fault, not the caller's: some tokens return an empty one.
         do { return try ECDSASignature(raw: signature).der } catch { throw disobedience(error) }
     }
 
-    /// What `body` makes of a signature of this key.
+    /// Runs `body`, which uses a signature of this key.
     ///
-    /// - Throws: `KeychainError` with code `tokenContractViolation` where `body` finds that the signature is not the key's;
-    ///   else what `body` throws.
+    /// - Parameter body: Uses the signature.
+    /// - Returns: The result of `body`.
+    /// - Throws: `KeychainError` with code `tokenContractViolation` if `body` finds that the signature is not the
+    ///   key's; other errors of `body`.
     func checkingSignature<Result>(_ body: () throws -> Result) throws -> Result {
         do { return try body() } catch let error as CryptoError where error.code == .authenticationFailed {
             throw disobedience(error)
@@ -154,7 +170,8 @@ public struct TokenKey: Sendable {
                     try session.sign(input, with: key, using: mechanism, authenticatingWith: pin)
                 }
             } catch let error as PKCS11Error {
-                // Tokens that do not check parameters beforehand refuse PSS in the middle, under many names.
+                // Tokens that do not check parameters in advance refuse PSS in the middle of the operation, with
+                // various errors.
                 guard case .rsa = publicKey.algorithm,
                     keychain.token.learns(from: error, using: mechanism, with: object)
                         || scheme.isPSS && error.isRefusalOfMechanism
@@ -175,15 +192,21 @@ public struct TokenKey: Sendable {
             if scheme.isPSS, refusal != nil { padsHere.set(true) }
             return signature
         } catch let error as PKCS11Error {
-            // Of two refusals that of the scheme itself is the better answer.
+            // If both attempts are refused, report the refusal of the scheme itself.
             throw refusal ?? error
         }
     }
 
-    /// Runs `body` with the PIN, where the token wants it at each use of this key (`CKA_ALWAYS_AUTHENTICATE`, as PIV's
-    /// key for signatures), else without. One that is refused is not sent again, by no process.
+    /// Runs `body` with the PIN if the token needs it at each use of this key, otherwise without.
     ///
-    /// - Throws: What `body` throws; as `TokenStore.admit(_:_:isProof:)`.
+    /// Such keys have `CKA_ALWAYS_AUTHENTICATE`, like the PIV signature key. No process sends a refused PIN again.
+    ///
+    /// - Parameters:
+    ///   - slot: The slot of the token.
+    ///   - body: Uses the key.
+    /// - Returns: The result of `body`.
+    /// - Throws: `KeychainError` with code `pinRemembered` for a stored PIN that was refused before, `timedOut` if
+    ///   another process takes too long; errors of `body`.
     func authenticating<Output>(
         on slot: Slot, _ body: (SecretBytes?) throws(PKCS11Error) -> Output
     ) throws -> Output {
@@ -195,7 +218,7 @@ public struct TokenKey: Sendable {
             return try keychain.token.admit(pin) {
                 try keychain.token.authenticating(on: slot) { () throws(PKCS11Error) -> Output in
                     do throws(PKCS11Error) { return try body(pin.secret) } catch {
-                        // Before the next thread's turn.
+                        // Record the refusal before another thread can send the PIN.
                         if error.function == .login, error.returnValue == .pinIncorrect {
                             keychain.pinWasRefused(pin.secret)
                         }
@@ -204,7 +227,7 @@ public struct TokenKey: Sendable {
                 }
             }
         } catch let error as PKCS11Error where error.function == .login && Self.mayBeCounted.contains(error.returnValue) {
-            // Not as the pool's affair, which would begin the operation anew, and send the PIN once more.
+            // Throw a `KeychainError`: on a `PKCS11Error` the pool would restart the operation and send the PIN again.
             throw keychain.token.refusal(error, .login)
         }
     }
@@ -212,7 +235,7 @@ public struct TokenKey: Sendable {
     /// Failures of a login after which the token may have counted the try.
     private static let mayBeCounted: Set<ReturnValue> = [.generalError, .functionFailed, .deviceError]
 
-    /// The token's own padding for a scheme of RSA, and what it wants to be given.
+    /// The token's mechanism for an RSA scheme, and the input it expects.
     private static func mechanism(_ scheme: SignatureScheme, _ digest: [UInt8]) -> (Mechanism, [UInt8])? {
         if scheme == .rsaPKCS1Prepared { return (Mechanism(.rsaPKCS), digest) }
         guard let hash = scheme.digest, let algorithm = HashAlgorithm(hash) else { return nil }
@@ -222,10 +245,12 @@ public struct TokenKey: Sendable {
 }
 
 extension Keychain {
-    /// The key of an item, ready to be used.
+    /// The private key of an item, ready for use.
     ///
-    /// - Throws: `KeychainError`; `itemNotFound` for an item that is not on the token, `invalidArgument` for one
-    ///   that is no private key or whose public key nobody knows.
+    /// - Parameter key: The item.
+    /// - Returns: The key.
+    /// - Throws: `KeychainError`; `invalidArgument` for an item that is not a private key on the token, or whose public
+    ///   key is unknown; and the errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
     public func tokenKey(for key: KeyItem) throws -> TokenKey {
         guard let object = key.item.object, object.objectClass == .privateKey else {
@@ -234,7 +259,12 @@ extension Keychain {
         return try tokenKey(object, knownPublicKey(of: key))
     }
 
-    /// The private key of an identity. - Throws: As `tokenKey(for:)`.
+    /// The private key of an identity.
+    ///
+    /// - Parameter identity: The identity.
+    /// - Returns: The key.
+    /// - Throws: `KeychainError`; `invalidArgument` if the identity was not found in a keychain, `identityMismatch` if
+    ///   the key is of another kind than the certificate's.
     @available(*, noasync, message: "use the asynchronous form")
     public func tokenKey(for identity: Identity) throws -> TokenKey {
         guard let object = identity.item.object else {
@@ -243,9 +273,11 @@ extension Keychain {
         return try tokenKey(object, identity.certificate().publicKey)
     }
 
-    /// - Throws: `KeychainError` with code `identityMismatch` where the token says that the key is of another kind.
+    /// Checks that the key fits the public key.
+    ///
+    /// - Throws: `KeychainError` with code `identityMismatch` if the token reports another kind of key.
     private func tokenKey(_ object: TokenObject, _ publicKey: PublicKey) throws -> TokenKey {
-        // SoftHSM takes every key for every mechanism, and crashes with one of another kind.
+        // SoftHSM accepts every key for every mechanism, and crashes on a key of the wrong kind.
         guard object.keyType?.fits(publicKey.algorithm) ?? true else {
             throw KeychainError(
                 .identityMismatch,

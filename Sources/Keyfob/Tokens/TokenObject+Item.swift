@@ -2,11 +2,11 @@ import Foundation
 import KeyfobOpenSSL
 package import PKCS11
 
-/// The attributes that an object on the token brings into its item.
+/// The item attributes that come from an object on the token.
 extension TokenObject {
-    /// The attributes of the object's item as far as the token knows them.
+    /// The attributes of the object's item, as far as the token knows them.
     ///
-    /// - Throws: `KeyFileError` where a certificate object holds something else.
+    /// - Throws: `KeyFileError` if a certificate object does not hold a certificate.
     func itemAttributes() throws -> ItemAttributes {
         var attributes: ItemAttributes
         switch objectClass {
@@ -39,14 +39,14 @@ extension TokenObject {
             (.canDerive, .derive), (.canSign, .sign), (.canVerify, .verify), (.canWrap, .wrap), (.canUnwrap, .unwrap),
         ]
         for (name, flag) in truths { attributes[name] = .number(flags.contains(flag) ? 1 : 0) }
-        // PKCS#11 asks this of secrets only; what is public can always leave.
+        // PKCS#11 defines this attribute only for secret and private keys; a public key is always extractable.
         if objectClass == .publicKey { attributes[.isExtractable] = 1 }
         return attributes
     }
 }
 
 extension KeyAlgorithmType {
-    /// Apple's number for a PKCS#11 key type; `nil` for types that Apple has no number for.
+    /// Apple's number for a PKCS#11 key type; `nil` if Apple has none.
     package init?(_ keyType: KeyType) {
         switch keyType {
         case .rsa: self = .rsa

@@ -2,32 +2,32 @@ import Foundation
 import KeyfobOpenSSL
 import PKCS11
 
-/// What the keychain knows of one object on a token, without its handle.
+/// A description of one object on a token, without its handle.
 ///
-/// Made by reading the object (``TokenObject/init(reading:)``) or from the vault's index. The encoded
-/// form is that of ``ItemAttributes``, under names of its own.
+/// Created by reading the object (``TokenObject/init(reading:parsesCertificate:)``) or from the vault's index. It is
+/// encoded as ``ItemAttributes`` with attribute names of its own.
 struct TokenObject: Sendable, Hashable {
     /// `CKA_CLASS`.
     var objectClass: ObjectClass
-    /// `CKA_ID`; empty where the object has none.
+    /// `CKA_ID`; empty if the object has none.
     var id: Data
-    /// `CKA_LABEL`, text where it is UTF-8.
+    /// `CKA_LABEL`; text if it is UTF-8.
     var label: AttributeValue?
     /// `CKA_VALUE` of a certificate: DER.
     var certificateDER: Data?
-    /// What was found out about the object and does not tell it from others.
+    /// Derived values that are not part of the object's identity.
     var parsed = Parsed()
-    /// SubjectPublicKeyInfo of a key, where the token tells it.
+    /// SubjectPublicKeyInfo of a key, if the token reveals it.
     var publicKeyInfo: Data?
-    /// SHA-1 of the public key's bits, where the public key is known.
+    /// SHA-1 of the public key's bits, if the public key is known.
     var publicKeyHash: Data?
     /// `CKA_KEY_TYPE`.
     var keyType: KeyType?
-    /// Bits of the modulus, of the curve or of the secret key.
+    /// Size of the modulus, of the curve or of the secret key, in bits.
     var sizeInBits: Int?
-    /// The truth values that matter.
+    /// The relevant boolean attributes.
     var flags: Flags
-    /// What tells this object from every other of its class: SHA-256 of class and public material.
+    /// Distinguishes this object from all others of its class: SHA-256 of class and public material.
     var fingerprint: Data
 
     struct Flags: OptionSet, Sendable, Hashable {
@@ -49,38 +49,38 @@ struct TokenObject: Sendable, Hashable {
         static let local = Flags(rawValue: 1 << 14)
     }
 
-    /// What travels with its object, so that no listing finds it out twice. All values are equal.
+    /// Values kept with the object so that a listing does not compute them again. All values compare equal.
     struct Parsed: Hashable, Sendable {
-        /// The certificate of a certificate object.
+        /// The parsed certificate of a certificate object.
         var certificate: Certificate?
-        /// The public key of a private key that does not tell it; see `Keychain.recognizing(_:)`.
+        /// The public key of a private key that does not reveal it; see `Keychain.recognizing(_:)`.
         var publicKey: PublicKey?
-        /// The name that the vault has in clear for an object which the token shows without a login.
+        /// The name that the vault stores in clear for an object that the token shows without a login.
         var name: String?
 
         static func == (left: Self, right: Self) -> Bool { true }
         func hash(into hasher: inout Hasher) {}
     }
 
-    /// The certificate of a certificate object, parsed now if it was not before.
+    /// The certificate of a certificate object; parsed now unless it was before.
     ///
-    /// - Throws: `KeyFileError` where the object holds something else.
+    /// - Throws: `KeyFileError` if the object does not hold a certificate.
     var certificate: Certificate {
         get throws { try parsed.certificate ?? Certificate(der: certificateDER ?? Data()) }
     }
 
-    /// The same object with its certificate parsed, where it is one.
+    /// The same object with its certificate parsed, if it is a certificate object.
     var parsingCertificate: TokenObject {
         guard objectClass == .certificate, parsed.certificate == nil else { return self }
         var object = self
         do { object.parsed.certificate = try certificate } catch {
-            // Something that calls itself a certificate and is none; whoever needs one finds out.
+            // Not a valid certificate. Code that needs the certificate reports the error.
             return self
         }
         return object
     }
 
-    /// The class of items the object belongs to, or `nil` for objects that are no items.
+    /// The class of items the object belongs to; `nil` for objects that are not items.
     var itemClass: ItemClass? {
         switch objectClass {
         case .certificate: .certificate
@@ -89,36 +89,40 @@ struct TokenObject: Sendable, Hashable {
         }
     }
 
-    /// Whether it is the same object, whatever its label is now.
+    /// Whether both are the same object, regardless of their labels.
     func isSame(as other: TokenObject) -> Bool {
         objectClass == other.objectClass && id == other.id && fingerprint == other.fingerprint
     }
 
-    /// The digest of the public key that a private key belongs to. A token that tells nothing of the public half mostly
-    /// has it as the key's id, which Keyfob and other tools make of it.
+    /// The digest of the public key that a private key belongs to.
+    ///
+    /// If the token does not reveal the public half, the key's id usually is this digest; Keyfob and other tools set it
+    /// so.
     var keyIdentifier: Data { publicKeyHash ?? parsed.publicKey?.identifier ?? id }
 
-    /// The SubjectPublicKeyInfo of a key, where the token tells it or a signature has proved it.
+    /// The SubjectPublicKeyInfo of a key, if the token reveals it or a signature has proved it.
     var knownPublicKeyInfo: Data? { publicKeyInfo ?? parsed.publicKey?.subjectPublicKeyInfo }
 
-    /// The name of the object where no row of the vault gives one.
+    /// The name of the object if no row of the vault gives one.
     var nameWithoutRow: AttributeValue? {
         guard let name = parsed.name else { return label }
         return name.isEmpty ? nil : .string(name)
     }
 
-    /// Whether another object is this one, or a second object on the token that is the same.
+    /// Whether another object is this one or a duplicate of it on the token.
     func isCopy(of other: TokenObject) -> Bool { isSame(as: other) && label == other.label }
 
-    /// What the index calls the object: its class, the beginning of its fingerprint, and its id.
+    /// The key of the object in the index: its class, the beginning of its fingerprint, and its id.
     var indexKey: Data {
         Data(UInt32(truncatingIfNeeded: objectClass.rawValue).bigEndianBytes) + fingerprint.prefix(16) + id
     }
 }
 
 extension [TokenObject] {
-    /// The first object of which a few fields are as wanted. By index: who iterates copies each object, all of its
-    /// fields, and every change to a token goes through all objects that are on it.
+    /// The first object whose fields satisfy a condition.
+    ///
+    /// The condition gets an index, because iteration copies each object with all its fields, and every change to a
+    /// token scans all of its objects.
     func first(at isWanted: (borrowing [TokenObject], Int) -> Bool) -> TokenObject? {
         for index in indices where isWanted(self, index) { return self[index] }
         return nil
@@ -128,7 +132,7 @@ extension [TokenObject] {
 // MARK: Reading
 
 extension TokenObject {
-    /// The attributes from which an object is read, the ones of every class in one call.
+    /// The attributes that are read from an object, in one call for all classes.
     static let attributeTypes: [AttributeType] = [
         .objectClass, .id, .label, .keyType, .isPrivate, .sensitive, .alwaysSensitive, .extractable, .neverExtractable,
         .encrypt, .decrypt, .sign, .verify, .wrap, .unwrap, .derive, .modifiable, .alwaysAuthenticate, .local,
@@ -142,7 +146,7 @@ extension TokenObject {
         (.derive, .derive), (.modifiable, .modifiable), (.alwaysAuthenticate, .alwaysAuthenticate), (.local, .local),
     ]
 
-    /// The attributes to ask an object of a class for. The value of a key is never among them.
+    /// The attributes to read from an object of a class. They never include the value of a key.
     static func attributeTypes(of objectClass: ObjectClass) -> [AttributeType] {
         switch objectClass {
         case .certificate: [.objectClass, .id, .label, .isPrivate, .modifiable, .certificateType, .value]
@@ -151,15 +155,18 @@ extension TokenObject {
         }
     }
 
-    /// What `CKA_LABEL` says: text where it is UTF-8, `nil` where it is empty.
+    /// Interprets the bytes of `CKA_LABEL`: text if they are UTF-8, `nil` if they are empty.
     static func label(reading bytes: some Collection<UInt8>) -> AttributeValue? {
         guard !bytes.isEmpty else { return nil }
         return String(validating: bytes, as: UTF8.self).map { .string($0) } ?? .data(Data(bytes))
     }
 
-    /// The object behind what was read of it, or `nil` for debris: no class, or a certificate without a value.
+    /// Creates an object from the attributes that were read; `nil` for debris, that is, no class or a certificate
+    /// without a value.
     ///
-    /// - Parameter parsesCertificate: Whether a certificate's public key is wanted.
+    /// - Parameters:
+    ///   - values: The attributes of the object.
+    ///   - parsesCertificate: Whether to parse a certificate and derive its public key.
     init?(reading values: AttributeValues, parsesCertificate: Bool) {
         guard let objectClass = values.objectClass else { return nil }
         self.objectClass = objectClass
@@ -176,7 +183,7 @@ extension TokenObject {
             let der = Data(value)
             certificateDER = der
             if parsesCertificate {
-                // A certificate that libcrypto cannot read is still an object; it only has no known key.
+                // A certificate that libcrypto cannot parse is still an object, but its public key is unknown.
                 parsed.certificate = try? Certificate(der: der)
                 publicKeyHash = parsed.certificate?.publicKey.identifier
             }
@@ -192,7 +199,7 @@ extension TokenObject {
                 material = id
             }
         default:
-            // More bytes than an Int has bits for are no key's; nobody may be stopped by a module that claims them.
+            // A module may claim a length whose number of bits overflows an Int. Ignore it instead of trapping.
             sizeInBits = values.ulong(.valueLength).flatMap { Int(exactly: $0) }.flatMap { bytes in
                 bytes <= Int.max / 8 ? bytes * 8 : nil
             }
@@ -203,19 +210,19 @@ extension TokenObject {
 }
 
 extension EllipticCurve {
-    /// Bits of the field: a P-521 coordinate takes 66 bytes.
+    /// Size of the field in bits. P-521 needs its own value because a coordinate takes 66 bytes.
     var bits: Int { self == .p521 ? 521 : fieldBytes * 8 }
 }
 
 extension PublicKey {
-    /// The public key that a key object tells of itself; `nil` where it does not (EC private keys mostly do not).
+    /// Reads the public key from a key object; `nil` if the object does not reveal it, as is usual for EC private keys.
     init?(reading values: AttributeValues) {
         switch values.keyType {
         case .rsa:
             guard let modulus = values[.modulus], let exponent = values[.publicExponent], !modulus.isEmpty else {
                 return nil
             }
-            // A modulus that libcrypto refuses makes an object without a known public key, not a failed listing.
+            // If libcrypto refuses the modulus, the object has no known public key; the listing must not fail.
             guard let key = try? PublicKey(rsaModulus: Data(modulus), publicExponent: Data(exponent)) else {
                 return nil
             }
@@ -224,13 +231,13 @@ extension PublicKey {
             guard let parameters = values[.ecParameters], let curve = EllipticCurve(parametersDER: parameters),
                 let encoded = values[.ecPoint], let point = ECPoint(encoded, curve: curve)
             else { return nil }
-            guard let key = try? PublicKey(point: point, curve: curve) else { return nil }  // As above.
+            guard let key = try? PublicKey(point: point, curve: curve) else { return nil }
             self = key
         default: return nil
         }
     }
 
-    /// The public key of a point on one of the curves that tokens know.
+    /// Creates the public key for a point on one of the curves that tokens support.
     init(point: ECPoint, curve: EllipticCurve) throws {
         switch curve {
         case .p256: self = try PublicKey(ecPoint: Data(point.rawBytes), curve: .p256)
@@ -249,14 +256,14 @@ extension AttributeName {
     static let indexedValue = AttributeName(rawValue: "_val")
     static let indexedKeyType = AttributeName(rawValue: "_kty")
     static let indexedPublicKey = AttributeName(rawValue: "_spk")
-    /// In a row of the vault: `CKA_ID` of the object the row belongs to.
+    /// In a row of the vault: `CKA_ID` of the row's object.
     static let objectID = AttributeName(rawValue: "_cid")
-    /// In a row of the vault: fingerprint of the object the row belongs to.
+    /// In a row of the vault: fingerprint of the row's object.
     static let objectFingerprint = AttributeName(rawValue: "_fpr")
 }
 
 extension TokenObject {
-    /// The object in the form in which the vault's index keeps it.
+    /// The encoded form of the object in the vault's index.
     var encoded: [UInt8] {
         var attributes = ItemAttributes()
         attributes[.indexedClass] = .number(Int64(bitPattern: UInt64(objectClass.rawValue)))
@@ -272,7 +279,7 @@ extension TokenObject {
         return attributes.encoded
     }
 
-    /// The object that `encoded` came from; `nil` for other bytes, also for a certificate under another's fingerprint.
+    /// Decodes an object; `nil` for invalid bytes, or if a certificate does not have the stored fingerprint.
     init?(encoded: [UInt8]) {
         guard let attributes = ItemAttributes(encoded: encoded),
             let objectClass = attributes[.indexedClass]?.number, let id = attributes[.objectID]?.bytes,
@@ -288,7 +295,7 @@ extension TokenObject {
         sizeInBits = attributes[.keySizeInBits]?.number.flatMap { Int(exactly: $0) }
         self.flags = Flags(rawValue: flags)
         self.fingerprint = fingerprint
-        // By its fingerprint a certificate gets what was said of it: its trust above all.
+        // Settings such as trust are looked up by the fingerprint, so it must belong to the certificate.
         if self.objectClass == .certificate, let der = certificateDER {
             guard fingerprint == Digest.sha256(NewObject.classBytes(.certificate) + der) else { return nil }
         }

@@ -3,30 +3,33 @@ import KeyfobPrimitives
 import Logging
 import PKCS11
 
-/// The one way by which a PIN gets to a token.
+/// The only path by which a PIN is sent to a token.
 extension TokenStore {
-    /// What this process knows of the PINs that it sent.
+    /// A record of the PINs that this process has sent.
     struct Admissions {
         /// The PIN that was sent last, or is being sent.
         var sent: TokenPIN?
-        /// The stored PIN that the token refused last: not to be sent again where that could not be noted for all.
+        /// The stored PIN that the token refused last. It is not sent again, even if it could not be recorded for other
+        /// processes.
         var refused: (pin: SecretBytes, edition: Data?)?
-        /// Whether the last refusal was noted for other processes.
+        /// Whether the last refusal was recorded for other processes.
         var isNoted = true
     }
 
     /// Runs `send`, which sends a PIN to the token, unless the token has refused the same stored PIN before.
     ///
-    /// A card has three tries, and ten processes that begin together have ten. So one process at a time sends a PIN,
-    /// and notes that it was refused before the next one looks. SoftHSM counts no tries: for tokens of our own no
-    /// process waits.
+    /// A card allows about three tries, and ten processes that start together could use ten. So only one process at a
+    /// time sends a PIN, and it records a refusal before the next one looks. SoftHSM does not count tries, so processes
+    /// do not wait for each other on Keyfob's own tokens.
     ///
     /// - Parameters:
-    ///   - send: Sends the PIN by one `C_Login`.
-    ///   - isProof: Whether `send` came back because the token found the PIN right.
-    /// - Throws: `KeychainError` with code `pinRemembered` for a stored PIN that was refused before; `PKCS11Error` as
-    ///   the token's refusal for one that an earlier unlocking left; `timedOut` where another process takes too long;
-    ///   what `send` throws.
+    ///   - pin: The PIN that `send` sends.
+    ///   - send: Sends the PIN with one `C_Login`.
+    ///   - isProof: Whether the output of `send` proves that the token accepted the PIN.
+    /// - Returns: The output of `send`.
+    /// - Throws: `KeychainError` with code `pinRemembered` for a stored PIN that was refused before, `timedOut` if
+    ///   another process takes too long; `PKCS11Error` with `pinIncorrect` if the refused PIN was left by an earlier
+    ///   unlock; errors of `send`.
     func admit<Output>(
         _ pin: TokenPIN, _ send: () throws -> Output, isProof: (Output) -> Bool = { _ in false }
     ) throws -> Output {
@@ -44,7 +47,7 @@ extension TokenStore {
         try requireUnrefused(pin)
         do {
             let output = try send()
-            // What was left says nothing of a source's PIN.
+            // A PIN left by an earlier unlock says nothing about the PIN of a source.
             if isProof(output), pin.origin != .left { forgetRefused(memory) }
             return output
         } catch let error as PKCS11Error where Self.isVerdict(error) {
@@ -53,12 +56,15 @@ extension TokenStore {
         }
     }
 
-    /// Whether the token has looked at the PIN and found it wrong.
+    /// Whether the token has checked the PIN and found it wrong.
     private static func isVerdict(_ error: PKCS11Error) -> Bool {
         error.function == .login && [.pinIncorrect, .pinInvalid, .pinLengthRange].contains(error.returnValue)
     }
 
-    /// - Throws: Where the token has refused this stored PIN before; as `admit(_:_:isProof:)`.
+    /// Checks that the token has not refused this stored PIN before.
+    ///
+    /// - Throws: `KeychainError` with code `pinRemembered` for a PIN from a source; `PKCS11Error` with `pinIncorrect`
+    ///   for one left by an earlier unlock.
     func requireUnrefused(_ pin: TokenPIN) throws {
         guard let memory, pin.origin != .given else { return }
         let edition = { self.pinEdition }
@@ -72,12 +78,13 @@ extension TokenStore {
                     pin.secret, serial: uri.serial ?? "", label: label, edition: edition())
             }
         } catch {
-            // A memory that cannot be read takes nothing from a keychain that is unlocked.
+            // A keychain that is unlocked does not depend on a readable memory.
             guard pin.origin == .left else { throw error }
         }
         guard isRefused else { return }
         guard case .stored(let source) = pin.origin else {
-            // As the token would answer: who left it is told, and the PIN's source is asked next.
+            // The error that the token would return. The caller drops the PIN that was left and asks the PIN's source
+            // next.
             throw PKCS11Error(function: .login, returnValue: .pinIncorrect, detail: "refused before, and not sent again")
         }
         throw KeychainError(
@@ -92,13 +99,13 @@ extension TokenStore {
         let edition = pinEdition
         var isNoted = true
         do throws(KeychainError) {
-            // For two seconds at least: a PIN that is not noted the next process sends again.
+            // Wait at least two seconds: the next process sends a PIN again that was not recorded.
             try memory.remember(
                 pin, serial: uri.serial ?? "", label: label, edition: edition,
                 until: .after(max(configuration.deadline, .seconds(2))))
         } catch {
-            // The refusal is what the caller is told. A full disk or a busy file in its place would have the caller
-            // try again, and so send the PIN again.
+            // Report the refusal, not this failure. An error about a full disk or a busy file would make the caller try
+            // again, and so send the PIN again.
             isNoted = false
             logger.warning("a refused PIN cannot be noted", metadata: ["token": "\(label)", "error": "\(error)"])
         }
@@ -110,18 +117,18 @@ extension TokenStore {
         do throws(KeychainError) {
             try memory.forget(serial: uri.serial ?? "", label: label, until: .after(configuration.deadline))
         } catch {
-            // The PIN is right, whatever becomes of those that were wrong.
+            // The PIN is right even if refused PINs cannot be forgotten.
             logger.warning("refused PINs cannot be forgotten", metadata: ["token": "\(label)", "error": "\(error)"])
         }
     }
 
-    /// Which PIN a token of our own has, without telling it; `nil` for any other token, which does not tell.
+    /// Identifies the current PIN of one of Keyfob's own tokens without revealing it; `nil` for other tokens.
     ///
-    /// SoftHSM calls the right PIN wrong where the token's file is damaged. What was noted then counts no more when the
-    /// file is restored.
+    /// SoftHSM reports a right PIN as wrong when the token's file is damaged. Once the file is restored, the edition
+    /// differs and the recorded refusal no longer applies.
     private var pinEdition: Data? { softHSM?.pinEdition(serial: uri.serial ?? "", label: label) }
 
-    /// The refusal of a PIN with the source that gave it, and with what becomes of it.
+    /// Adds to a refused PIN's error the source of the PIN and whether the refusal was recorded.
     func namingSource(_ refusal: KeychainError, _ error: PKCS11Error) -> KeychainError {
         let admissions = admissions.withLock { $0 }
         guard refusal.code == .pinIncorrect, error.function == .login,

@@ -1,12 +1,15 @@
 import PKCS11
 
-/// Objects that are on the token more than once: other tools write one object twice.
+/// Duplicate objects: some tools write the same object twice.
 extension TokenStore {
-    /// The handles of an object that is about to be changed or destroyed: of each object on the token that is the same
-    /// and has its label.
+    /// The handles of an object that is about to be changed or destroyed, including duplicates with the same label.
     ///
-    /// - Throws: `KeychainError`; `itemNotFound` also where no such object has the label, `ambiguous` for keys that are
-    ///   not told apart.
+    /// - Parameters:
+    ///   - object: The object.
+    ///   - session: A session of the token.
+    /// - Returns: At least one handle.
+    /// - Throws: `KeychainError`; `itemNotFound` if there is no such object with this label, `ambiguous` for keys that
+    ///   cannot be distinguished.
     func handles(ofAll object: TokenObject, in session: borrowing Session) throws -> [ObjectHandle] {
         var handles: [ObjectHandle] = []
         for handle in try searchAll(object, in: session) {

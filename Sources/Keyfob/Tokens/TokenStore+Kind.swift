@@ -1,7 +1,7 @@
 import PKCS11
 
 extension TokenStore {
-    /// Whether the token is one of SoftHSM's, in a directory of ours or elsewhere.
+    /// Whether the token is managed by SoftHSM, in Keyfob's directory or elsewhere.
     func isSoftHSM() throws -> Bool {
         if softHSM != nil { return true }
         let info = try pool().tokenInfo()

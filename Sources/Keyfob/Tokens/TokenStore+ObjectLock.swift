@@ -4,20 +4,26 @@ import KeyfobPrimitives
 import PKCS11
 import Synchronization
 
-/// Keeping those who read a token of ours and those who make objects on it apart; see
+/// Keeps readers of objects and writers of objects on one of Keyfob's tokens apart; see
 /// ``SoftHSMDirectory/holdingObjects(serial:label:_:deadline:_:)``.
 extension TokenStore {
-    /// Runs `body`, which reads objects in whatever state they are, while nobody of Keyfob's makes any.
+    /// Runs `body`, which reads objects in any state, while no other Keyfob process creates objects.
     ///
-    /// - Throws: `KeychainError`; `vaultBusy` where somebody goes on to make some for too long; what `body` throws.
+    /// - Parameter body: Reads objects.
+    /// - Returns: The result of `body`.
+    /// - Throws: `KeychainError`; `vaultBusy` if other processes create objects for too long; errors of `body`.
     func readingObjects<Result>(_ body: () throws -> Result) throws -> Result {
         try holdingObjects(.reading, body)
     }
 
-    /// Runs `body`, which makes, changes or removes objects, while nobody else of Keyfob's looks at those of the token.
+    /// Runs `body`, which creates, changes or removes objects, while no other Keyfob process reads objects of the
+    /// token.
     ///
-    /// - Parameter deadline: Until when to wait for the others; `nil` for as long as any wait for the token may take.
-    /// - Throws: `KeychainError`; `vaultBusy` where others read or write for too long; what `body` throws.
+    /// - Parameters:
+    ///   - deadline: The limit for waiting for other processes; `nil` for the default limit of the token.
+    ///   - body: Changes objects.
+    /// - Returns: The result of `body`.
+    /// - Throws: `KeychainError`; `vaultBusy` if other processes read or write for too long; errors of `body`.
     func writingObjects<Result>(until deadline: Deadline? = nil, _ body: () throws -> Result) throws -> Result {
         try holdingObjects(.writing, until: deadline) {
             objectWriter.store(ThreadNumber.current, ordering: .relaxed)
@@ -29,7 +35,7 @@ extension TokenStore {
     private func holdingObjects<Result>(
         _ access: SoftHSMDirectory.ObjectAccess, until deadline: Deadline? = nil, _ body: () throws -> Result
     ) throws -> Result {
-        // Who makes objects reads them, too.
+        // A writer also reads objects, while it holds the lock already.
         guard let softHSM, let serial = uri.serial, objectWriter.load(ordering: .relaxed) != ThreadNumber.current else {
             return try body()
         }
@@ -37,15 +43,17 @@ extension TokenStore {
             serial: serial, label: label, access, deadline: deadline ?? .after(configuration.deadline), body)
     }
 
-    /// Reads objects back that were just made on a token of ours, since another program may have overwritten them.
+    /// Reads back objects that were just created on one of Keyfob's tokens, since another program may have overwritten
+    /// them.
     ///
-    /// - Throws: `KeychainError`; `tokenContractViolation` if an object is not as it was made.
+    /// - Parameter objects: The new objects.
+    /// - Throws: `KeychainError`; `tokenContractViolation` if an object is missing or differs.
     func requireFinished(_ objects: [TokenObject]) throws {
         guard !objects.isEmpty, softHSM != nil else { return }
         forgetHandles()
         do {
             try withSession(.read) { session in
-                // A search looks at every object on the token, so that many are found by one list.
+                // Each search scans all objects on the token, so list them once if there are many objects to find.
                 guard objects.count > 8 else {
                     for object in objects { _ = try handle(of: object, in: session) }
                     return

@@ -3,21 +3,27 @@ import KeyfobPrimitives
 import PKCS11
 import Synchronization
 
-/// Reaching a SoftHSM token while other processes log in to it.
+/// Access to a SoftHSM token while other processes log in to it.
 ///
-/// SoftHSM empties and rewrites the token's file at every login of any process. On a busy disk the file has been seen
-/// empty for a second. A process that looks in that time finds no token, one without a PIN, or a general error.
+/// SoftHSM truncates and rewrites the token's file at every login of any process. On a busy disk the file has been seen
+/// empty for a second. A process that reads it in that time finds no token, a token without a PIN, or gets a general
+/// error.
 extension TokenStore {
-    /// Whether the token is one of SoftHSM's: in our directory, or in another one.
+    /// Whether the token is managed by SoftHSM, in Keyfob's directory or in another one.
     private var isInFiles: Bool {
         softHSM != nil || uri.manufacturer == "SoftHSM project"
     }
 
-    /// Runs `body`, and again if a SoftHSM token could not be seen whole.
+    /// Runs `body`, and again if a SoftHSM token was not readable for a moment.
     ///
-    /// Safe for calls that are not idempotent: what failed is the way to the token, before `body`'s own work.
+    /// Safe for calls that are not idempotent: only access to the token fails in this way, before `body` does its own
+    /// work.
     ///
-    /// - Parameter first: What to do first if nobody has reached the token in this process.
+    /// - Parameters:
+    ///   - first: Runs first if this process has not reached the token before.
+    ///   - body: The work.
+    /// - Returns: The result of `body`.
+    /// - Throws: Errors of the last attempt.
     func patiently<Result>(
         first: (SessionPool) throws -> Void = { try $0.withSession { _ in } }, _ body: (SessionPool) throws -> Result
     ) throws -> Result {
@@ -25,8 +31,10 @@ extension TokenStore {
         return try retryingUnseen { try body(reach(first)) }
     }
 
-    /// Runs `body`, and again if a SoftHSM token could not be seen whole: a dozen times, and then until the deadline,
-    /// since on a busy machine each of a dozen looks may meet an emptied file.
+    /// Runs `body`, and again if a SoftHSM token was not readable for a moment.
+    ///
+    /// Tries a dozen times, and then until the deadline: on a busy machine each of a dozen attempts may meet an empty
+    /// file.
     private func retryingUnseen<Result>(_ body: () throws -> Result) throws -> Result {
         guard isInFiles else { return try body() }
         let deadline = Deadline.after(configuration.deadline)
@@ -42,7 +50,7 @@ extension TokenStore {
                 } else {
                     try recover(from: error, attempt)
                 }
-                // Not in step with a process that logs in again and again.
+                // Random, to get out of step with a process that logs in repeatedly.
                 usleep(.random(in: 1_000...10_000) << UInt32(min(attempt, 4)))
             }
             attempt += 1
@@ -52,16 +60,16 @@ extension TokenStore {
 
     private static let attempts = 12
 
-    /// What the token says of itself, which needs no login.
+    /// The token's description of itself, which needs no login.
     ///
-    /// - Throws: `PKCS11Error`, and what loading the module throws.
+    /// - Throws: `PKCS11Error`, and errors of loading the module.
     func info() throws -> TokenInfo {
         try withSight { try $0.tokenInfo() }
     }
 
     /// The slot that the token is in now.
     ///
-    /// - Throws: `PKCS11Error`, with `tokenNotPresent` where it is in none; and what loading the module throws.
+    /// - Throws: `PKCS11Error`, with `tokenNotPresent` if it is in none; errors of loading the module.
     func slot() throws -> Slot {
         try withSight { pool in
             if let slot = try pool.module.slot(matching: uri) { return slot }
@@ -69,17 +77,18 @@ extension TokenStore {
         }
     }
 
-    /// As `patiently`, for what needs no login, and does not count as one: the first login is still to be made alone.
+    /// Like `patiently`, for work without a login. It does not mark the token as reached, since the first login still
+    /// needs the lock.
     private func withSight<Result>(_ body: (SessionPool) throws -> Result) throws -> Result {
         awaitOpening()
         return try retryingUnseen {
-            // After a login SoftHSM has made its list of tokens; else it does so now.
+            // SoftHSM lists its tokens once. If a login has not made it do so, this call does.
             if hasWorked.load(ordering: .relaxed) { return try body(pool()) }
             return try alone { try body(pool()) }
         }
     }
 
-    /// Loads the module and logs in at the first call of this process, while no other process of Keyfob's does.
+    /// Loads the module and logs in at the first call of this process, while no other Keyfob process does.
     private func reach(_ first: (SessionPool) throws -> Void) throws -> SessionPool {
         if hasWorked.load(ordering: .relaxed) { return try pool() }
         awaitOpening()
@@ -93,8 +102,9 @@ extension TokenStore {
         return reached
     }
 
-    /// Runs `body` while no other process of Keyfob initialises SoftHSM or logs in: to any token of our directory, or
-    /// to this one in another directory.
+    /// Runs `body` while no other Keyfob process initializes SoftHSM or logs in.
+    ///
+    /// The lock covers all tokens of Keyfob's directory; for a token in another directory, only that token.
     func alone<Result>(_ body: () throws -> Result) throws -> Result {
         let deadline = Deadline.after(configuration.deadline)
         if let softHSM { return try softHSM.holdingLoginLock(until: deadline, body) }
@@ -102,12 +112,12 @@ extension TokenStore {
         return try memory.holdingLoginLock(serial: serial, label: label, deadline: deadline, body)
     }
 
-    /// Waits until a token outside our directory may be whole again, and has SoftHSM look for it anew.
+    /// Waits until a token outside Keyfob's directory may be readable again, and initializes SoftHSM again if needed.
     ///
-    /// SoftHSM lists tokens only when it is initialised. Whether the token's file is whole is not known here, so the
-    /// number of attempts is small: an absent token is reported after about a second.
+    /// SoftHSM lists tokens only when it is initialized. The state of the token's file is not known here, so the number
+    /// of attempts is small: an absent token is reported after about a second.
     ///
-    /// - Throws: `error` if it is not one of the moment.
+    /// - Throws: `error` if it is not a momentary one.
     private func recover(from error: PKCS11Error, _ attempt: Int) throws {
         guard error.returnValue != .pinIncorrect, let module = loadedModule else { throw error }
         let isUnknown = [.tokenNotPresent, .tokenNotRecognized].contains(error.returnValue)
@@ -116,23 +126,24 @@ extension TokenStore {
         try alone { try lookAnew(module, ifStillIn: module.generation) }
     }
 
-    /// Waits until the token's file is whole, and has SoftHSM look for tokens anew where that can help.
+    /// Waits until the token's file is intact, and initializes SoftHSM again if that can help.
     ///
-    /// SoftHSM lists tokens only when it is initialised. One that it does not know it will never know, and one that
-    /// it has found broken in a bad moment it may hold for broken for ever. Initialising anew ends all sessions of
-    /// the process, of other keychains too, which then log in again: it comes last where the token is known.
+    /// SoftHSM lists tokens only when it is initialized. It never finds a token that it does not know, and may treat a
+    /// token permanently as broken once it has read the file at a bad moment. Initializing it again ends all sessions
+    /// of the process, including those of other keychains, which then log in again. So for a known token this is the
+    /// last resort.
     ///
-    /// - Throws: `tokenNotPresent` where the token is not there; `error` where nothing can be done for it;
-    ///   `tokenAmbiguous` where SoftHSM would end the process.
+    /// - Throws: `tokenNotPresent` if the token is missing; `error` if nothing can be done; `tokenAmbiguous` if SoftHSM
+    ///   would end the process.
     private func recover(from error: PKCS11Error, in softHSM: SoftHSMDirectory, _ attempt: Int) throws {
         guard let serial = uri.serial else { throw error }
         var isRestored = false
         switch try softHSM.awaitToken(serial: serial, label: label) {
         case .whole(let token):
-            // The PIN is wrong, and not the token's file.
+            // The file is intact, so the PIN is really wrong.
             guard token.hasUserPIN, error.returnValue != .pinIncorrect else { throw error }
         case .absent:
-            // Whatever SoftHSM makes of the files that it cannot find.
+            // Regardless of how SoftHSM reports the missing files.
             throw absence()
         case .unclear:
             let healing = try softHSM.heal(deadline: .after(configuration.deadline))
@@ -141,23 +152,25 @@ extension TokenStore {
         }
         if error.returnValue == .pinIncorrect {
             guard isRestored, let module = loadedModule else { throw error }
-            // What was refused was the right PIN for a file that was damaged.
+            // SoftHSM refused the right PIN because the file was damaged.
             try softHSM.requireDistinctTokens()
             try alone { try lookAnew(module, ifStillIn: module.generation) }
             return forgetRefusal()
         }
         let isUnknown = error.returnValue == .tokenNotPresent || error.returnValue == .tokenNotRecognized
-        // The module does so once a second at most, since other threads lose their sessions by it.
+        // The module does so at most once a second, because other threads lose their sessions.
         guard isRestored || isUnknown && attempt >= 1 || attempt % 8 == 7 else { return }
         forgetHandles()
         try softHSM.requireDistinctTokens()
         try alone { try pool().module.reinitialize() }
     }
 
-    /// Has SoftHSM look at its tokens anew where it has taken this one for broken; whether it did.
+    /// Initializes SoftHSM again if it treats this token as broken.
     ///
-    /// SoftHSM does so for good when it reads the token's file while a login of another process has emptied it, and
-    /// the other process then makes an object. It goes on to sign, and sees and makes no new objects.
+    /// SoftHSM does so permanently if it reads the token's file while a login of another process has truncated it, and
+    /// the other process then creates an object. It continues to sign, but neither sees nor creates new objects.
+    ///
+    /// - Returns: Whether SoftHSM was initialized again.
     @discardableResult
     func regainSight() throws -> Bool {
         guard let softHSM, let serial = uri.serial, hasWorked.load(ordering: .relaxed) else { return false }
@@ -165,7 +178,7 @@ extension TokenStore {
         for attempt in 0..<10 {
             if try pool().isTokenSound { return attempt > 2 }
             guard case .whole = try softHSM.awaitToken(serial: serial, label: label) else { return false }
-            // Mostly the file was empty just now, and the next look finds it whole.
+            // Usually the file was empty for a moment, and the next attempt finds it intact.
             if attempt >= 2 {
                 forgetHandles()
                 try softHSM.requireDistinctTokens()
@@ -176,13 +189,16 @@ extension TokenStore {
         return false
     }
 
-    /// Microseconds between tries of what SoftHSM cannot do for a moment: a quarter of a second in all.
+    /// Pauses between attempts at what SoftHSM momentarily fails to do, in microseconds: a quarter of a second in
+    /// total.
     static let pauses = (0..<8).map { UInt32(1_000) << $0 }
 
-    /// A public key that was just made. SoftHSM has been seen to tell it without its value, beside four processes that
-    /// were making keys on the same token, and tells it a moment later.
+    /// Reads a public key that was just created.
     ///
-    /// - Returns: What there is in the end; `nil` for an object that is none.
+    /// While four processes were creating keys on the same token, SoftHSM has returned a new public key without its
+    /// value, and a moment later with it.
+    ///
+    /// - Returns: The object as last read; `nil` if the handle does not name a key or certificate.
     func publicHalf(_ handle: ObjectHandle, in session: borrowing Session) throws -> TokenObject? {
         for pause in Self.pauses {
             let half = try read(handle, in: session)
@@ -192,8 +208,9 @@ extension TokenStore {
         return try read(handle, in: session)
     }
 
-    /// Writes attributes of an object, and again where SoftHSM fails in general: on a machine with much to do it now
-    /// and then does not get at the object's file, and gets at it a moment later.
+    /// Sets attributes of an object, and retries on a general error of SoftHSM.
+    ///
+    /// On a busy machine SoftHSM sometimes cannot access the object's file for a moment.
     ///
     /// - Throws: `PKCS11Error`.
     func setAttributes(_ template: AttributeTemplate, of object: ObjectHandle, in session: borrowing Session) throws {
@@ -206,10 +223,10 @@ extension TokenStore {
         try session.setAttributes(template, of: object)
     }
 
-    /// Does a change of a token of ours once more, and a third time, where SoftHSM lost sight of what it had just made.
+    /// Runs a change of one of Keyfob's tokens, up to three times if SoftHSM lost an object that it had just created.
     ///
-    /// Beside other programs that write to the same token it takes an object of its own for invalid now and then, and
-    /// does not come back to it. `body` must have undone what it did when it throws.
+    /// While other programs write to the same token, SoftHSM sometimes treats its own new object as invalid, and does
+    /// not recover. When `body` throws, it must have undone its changes.
     func retryingMomentaryFailures<Result>(_ body: () throws -> Result) throws -> Result {
         for pause in Self.pauses.suffix(2) {
             do { return try body() } catch let error as KeychainError {

@@ -2,26 +2,27 @@ import Foundation
 import KeyfobOpenSSL
 import PKCS11
 
-/// What is on the token.
+/// Reading the objects on the token.
 extension TokenStore {
-    /// Every certificate and key on the token, by one search; the private ones where somebody is logged in.
+    /// Reads every certificate and key on the token with one search; the private ones only if the user is logged in.
     ///
-    /// Objects without a class, certificates without a value and the like are left out, and counted in `debris`; files
-    /// of which SoftHSM shows no object, in `hidden`.
+    /// Objects without a class, certificates without a value and the like are left out and counted in `debris`. Files
+    /// that SoftHSM shows no object for are counted in `hidden`.
     ///
-    /// - Throws: `KeychainError`; `tokenAbsent` where the directory of a token of ours is not there.
+    /// - Returns: The objects.
+    /// - Throws: `KeychainError`; `tokenAbsent` if the directory of one of Keyfob's tokens is missing.
     func readObjects() throws -> Listing {
         let generation = generation
         var listing = try readListedObjects()
         guard changeDetector != nil else { return listing }
         guard listing.files != nil else {
-            // SoftHSM shows an empty token where there is none any more.
+            // SoftHSM shows an empty token if the token's directory is missing.
             try requirePresence()
             return listing
         }
         try compareWithFiles(&listing)
-        // Private objects before a login; or SoftHSM has stopped looking, or could not read a file when it looked. It
-        // does not look again by itself.
+        // Files without an object may be private objects before a login. Otherwise SoftHSM treats the token as broken,
+        // or could not read a file at its initialization, and does not try again by itself.
         guard listing.isWhole ? listing.unexplained > 0 : listing.hidden > 0,
             try regainSight() || regainObjects(since: generation)
         else { return listing }
@@ -30,42 +31,42 @@ extension TokenStore {
         return listing
     }
 
-    /// What is on the token.
+    /// The result of reading the objects on the token.
     struct Listing {
         var objects: [TokenObject]
-        /// How many objects could not be understood.
+        /// The number of objects that could not be interpreted.
         var debris: Int
-        /// How many there were, with those that are no items.
+        /// The number of objects that the token listed, including those that are not items.
         var listed: Int
-        /// How many files of objects there are; `nil` where that cannot be told.
+        /// The number of object files; `nil` if it is unknown.
         var files: Int?
-        /// Whether the user was logged in all the while, so that private objects are among them.
+        /// Whether the user was logged in throughout, so that private objects are included.
         var isWhole: Bool
-        /// How many files there are in which nothing was ever written.
+        /// The number of files that nothing was ever written to.
         var emptyFiles = 0
-        /// How many unread objects are known to stay unread: empty files, and files that SoftHSM could not read when
-        /// it was initialised anew.
+        /// The number of unread objects that are expected to stay unread: empty files, and files that SoftHSM could not
+        /// read when it was initialized again.
         var explained = 0
 
-        /// Files of which no object is shown.
+        /// The number of files without a listed object.
         var hidden: Int { max(0, (files ?? listed) - listed) }
-        /// How many objects are there that could not be read.
+        /// The number of existing objects that could not be read.
         var unread: Int { isWhole ? hidden + debris : debris }
-        /// How many of these the next look may show.
+        /// The number of unread objects that another attempt may show.
         var unexplained: Int { max(0, unread - explained) }
-        /// Whether all that can be read was read, so that the result may be kept.
+        /// Whether everything readable was read, so that the result may be stored.
         var isComplete: Bool { unread <= emptyFiles }
     }
 
     private func readListedObjects() throws -> Listing {
-        // Before the lock: a login may have to wait for a person, and others would wait for that, too.
+        // Log in before taking the lock: a login may wait for a person, and other processes would wait for the lock.
         try withSession(.read) { _ in }
         return try readingObjects {
             var listing: Listing
             do { listing = try withSession(.read) { try list(in: $0) } } catch let error as KeychainError
                 where (error.cause as? PKCS11Error)?.function == .getAttributeValue
             {
-                // A new session fails too. An object that cannot be read hides none of the others.
+                // A new session fails too. An object that cannot be read must not hide the others.
                 listing = try withSession(.read) { try list(in: $0, passingOverUnreadable: true) }
             }
             listing.files = changeDetector?.snapshot()?.entries.count
@@ -73,7 +74,7 @@ extension TokenStore {
         }
     }
 
-    /// Counts the empty files, which explain objects that could not be read. Looks at no file if all could be read.
+    /// Counts the empty files, which explain objects that could not be read. Does nothing if all objects could be read.
     private func compareWithFiles(_ listing: inout Listing) throws {
         guard listing.isWhole, listing.unread > 0 else { return }
         listing.emptyFiles = try emptyFiles().count
@@ -81,9 +82,9 @@ extension TokenStore {
         sight.noteRests(min(listing.hidden, listing.emptyFiles))
     }
 
-    /// The object files of a token of ours that are empty, by their size; of any other token none is known.
+    /// The empty object files of one of Keyfob's tokens, recognized by their size; none for other tokens.
     ///
-    /// SoftHSM creates an object's file empty, and a kill may leave it so.
+    /// SoftHSM creates an object's file empty, and a killed process may leave it so.
     func emptyFiles() throws -> [String] {
         guard let softHSM, let serial = uri.serial,
             case .whole(let token) = try softHSM.awaitToken(serial: serial, label: label)
@@ -92,8 +93,14 @@ extension TokenStore {
             .map { token.directory.filePath + "/" + $0.key }
     }
 
-    /// - Parameter passesOverUnreadable: Whether an object for which the token fails in any way counts as debris. Where
-    ///   the session itself has died, this fails all the same.
+    /// Lists the objects with one session.
+    ///
+    /// - Parameters:
+    ///   - session: A session of the token.
+    ///   - passesOverUnreadable: Whether an object counts as debris if the token fails to read it for any reason. If
+    ///     the session itself is invalid, this method throws nevertheless.
+    /// - Returns: The objects.
+    /// - Throws: `PKCS11Error`, and errors of loading the module.
     func list(
         in session: borrowing Session, passingOverUnreadable passesOverUnreadable: Bool = false
     ) throws -> Listing {
@@ -105,7 +112,7 @@ extension TokenStore {
         for handle in handles {
             let found: (isOnToken: Bool, object: TokenObject?)
             do throws(PKCS11Error) { found = try look(at: handle, in: session) } catch {
-                // Gone since the search, or gone without SoftHSM's other processes being told of it.
+                // The object was removed since the search, or by another process without SoftHSM noticing.
                 if error.recovery == .lookUpAgain { continue }
                 guard passesOverUnreadable || Self.isDebris(error) else { throw error }
                 debris += 1
@@ -113,7 +120,7 @@ extension TokenStore {
             }
             if !found.isOnToken { listed -= 1 }
             guard let object = found.object else { continue }
-            // SoftHSM shows the beginning of a file that was cut as a whole object.
+            // SoftHSM shows a truncated file as a complete object with fewer attributes.
             let isCut = try softHSM != nil && (object.lacksParts || lacksSubject(handle, object, in: session))
             if isCut { debris += 1 } else { objects.append(object) }
         }
@@ -122,7 +129,7 @@ extension TokenStore {
             objects: Self.completing(objects), debris: debris, listed: listed, isWhole: isWhole)
     }
 
-    /// Whether a certificate has no subject, which every program writes.
+    /// Whether a certificate object lacks a subject, which every program writes.
     private func lacksSubject(
         _ handle: ObjectHandle, _ object: TokenObject, in session: borrowing Session
     ) throws -> Bool {
@@ -130,19 +137,19 @@ extension TokenStore {
         return try session.attributes([.subject], of: handle)[.subject]?.isEmpty ?? true
     }
 
-    /// Whether the token has a secret key of this id; asks the token itself.
+    /// Whether the token has a secret key with this id. Asks the token itself.
     ///
     /// - Throws: `KeychainError`.
     func hasSecretKey(_ id: Data) throws -> Bool {
-        // Another program has removed it, perhaps since this one found it.
+        // Another program may have removed the key since this process found it.
         forgetHandles()
         func look() throws -> Bool { try withSession(.read) { try handle(ofSecretKey: id, in: $0) } != nil }
         let generation = generation
         return try look() || regainObjects(since: generation) && look()
     }
 
-    /// One object, or `nil` for an object that is no item of ours (data, domain parameters, …), or not on the token:
-    /// what lives only as long as some session of this process.
+    /// Reads one object; `nil` for an object that is not a certificate or key (data, domain parameters, …), or that is
+    /// not on the token but belongs to a session of this process.
     func read(_ handle: ObjectHandle, in session: borrowing Session) throws(PKCS11Error) -> TokenObject? {
         try look(at: handle, in: session).object
     }
@@ -169,12 +176,12 @@ extension TokenStore {
         error.returnValue == .attributeValueInvalid || error.returnValue == .attributeTypeInvalid
     }
 
-    /// Private keys that do not tell their public key take it from the public key object of the same id.
+    /// Gives private keys that do not reveal their public key the one of the public key object with the same id.
     ///
-    /// An id that is the public key's hash names the key by itself. Any other id, such as 01, is given again
-    /// to the next key: the public key then is part of the fingerprint, so that a key is never taken for its
-    /// successor. Where several public keys have the id, or several private keys that do not tell theirs, none is
-    /// believed, and neither is one of another kind or size.
+    /// An id that is the hash of the public key identifies the key by itself. Any other id, such as 01, may be reused
+    /// for the next key. In that case the public key becomes part of the fingerprint, so that a key is not mistaken for
+    /// its successor. If several different public keys have the id, or several private keys that do not reveal theirs,
+    /// none is used. Neither is a public key of another kind or size.
     static func completing(_ objects: [TokenObject]) -> [TokenObject] {
         guard objects.first(at: { $0[$1].objectClass == .privateKey && $0[$1].publicKeyInfo == nil }) != nil else {
             return objects
@@ -209,7 +216,7 @@ extension TokenObject {
         return sizeInBits == nil || objectClass == .publicKey && publicKeyInfo == nil
     }
 
-    /// Whether nothing that two halves say of their kind and size speaks against their being a pair.
+    /// Whether a private and a public key agree on kind and size, as far as both report them.
     fileprivate func isLike(_ half: TokenObject) -> Bool {
         func agree<Value: Equatable>(_ one: Value?, _ other: Value?) -> Bool {
             one == nil || other == nil || one == other

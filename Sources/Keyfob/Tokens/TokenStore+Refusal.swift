@@ -2,13 +2,15 @@ import Foundation
 import KeyfobPrimitives
 import PKCS11
 
-/// What a token's refusals mean to a keychain.
+/// Conversion of a token's errors to errors about a keychain.
 extension TokenStore {
-    /// What a refusal of this token means to a keychain; after a wrong PIN with how many tries the token says are left.
+    /// The error about the keychain for an error of this token.
+    ///
+    /// For a wrong PIN it says how many tries are left, as far as the token reports that.
     func refusal(_ error: PKCS11Error, _ operation: TokenOperation) -> KeychainError {
         var flags: TokenFlags = []
         if error.returnValue == .pinExpired || error.function == .login && error.returnValue == .pinIncorrect {
-            // A few words of the message, no more: a token that does not tell is no second failure.
+            // Needed only for a few words of the message: the refusal is reported even if the token does not answer.
             flags = (try? pool().tokenInfo().flags) ?? []
         }
         if error.function == .login, error.returnValue == .pinIncorrect {
@@ -17,15 +19,15 @@ extension TokenStore {
         let refusal = namingSource(
             KeychainError.token(error, operation, token: label, serial: uri.serial, flags: flags), error)
         if let softHSM, refusal.code == .tokenAbsent {
-            // Files are nothing that anybody could insert.
+            // A SoftHSM token consists of files, so do not suggest inserting it.
             return explain(
                 KeychainError(
                     .tokenAbsent, refusal.message, hint: remedyOfAbsence(from: softHSM), details: refusal.details,
                     cause: error))
         }
         guard let softHSM, [.failed, .tokenFull].contains(refusal.code) else { return refusal }
-        // SoftHSM does not say that its directory is gone, nor that it takes no more. What cannot be found out of it
-        // is no second failure.
+        // SoftHSM does not report that its directory is missing or its disk is full. Ignore failures of this look-up;
+        // the refusal is the error to report.
         if let serial = uri.serial, case .absent? = try? softHSM.awaitToken(serial: serial, label: label) {
             return self.refusal(absence(), operation)
         }
@@ -37,11 +39,11 @@ extension TokenStore {
         return refusal
     }
 
-    /// What to do where a token of ours is not to be seen.
+    /// The advice for one of Keyfob's own tokens that is not found.
     ///
-    /// Blocks for a second where there is one whose file cannot be read, which it may be.
+    /// Blocks for a second if there is a token with an unreadable file, since that may be the one.
     private func remedyOfAbsence(from softHSM: SoftHSMDirectory) -> String {
-        // What cannot be found out of it is no second failure.
+        // Ignore failures of this look-up; the general advice follows.
         if let serial = uri.serial, case .unclear? = try? softHSM.awaitToken(serial: serial, label: label),
             let places = try? softHSM.unusableDirectories(deadline: .after(configuration.deadline)), !places.isEmpty
         {

@@ -3,45 +3,49 @@ import KeyfobPrimitives
 import PKCS11
 import Synchronization
 
-/// What is known of whether SoftHSM sees all objects of a token of ours.
+/// Records whether SoftHSM sees all objects of one of Keyfob's tokens.
 final class TokenSight: Sendable {
     private let lost = Atomic(false)
     private let unreadable = Lock<Int?>(nil)
 
-    /// How many files SoftHSM showed no object of when it had just looked: rests of kills, which no look helps.
+    /// The number of files that SoftHSM shows no object for right after it was initialized again: remains of killed
+    /// processes.
     var unreadableFiles: Int { unreadable.withLock { $0 ?? 0 } }
 
-    /// Notes how many files SoftHSM shows no object of, after it has looked anew.
+    /// Records the number of files that SoftHSM shows no object for, after it was initialized again.
     func noteUnreadable(_ count: Int) { unreadable.withLock { $0 = count } }
 
-    /// Notes how many such files are damaged on the disk, unless SoftHSM has looked anew since. To initialise it anew for
-    /// them would cost each command a second login, for as long as they are there.
+    /// Records how many such files are damaged on the disk, unless a number was recorded since SoftHSM was initialized.
+    ///
+    /// Otherwise each command would initialize SoftHSM again because of them, and so log in a second time.
     func noteRests(_ count: Int) { unreadable.withLock { $0 = $0 ?? count } }
 
-    /// Notes that there are no more such files than that: the sweep may have removed some.
+    /// Lowers the recorded number: a clean-up may have removed some of the files.
     func noteAtMost(_ count: Int) { unreadable.withLock { $0 = min($0 ?? count, count) } }
 
-    /// Whether the token's directory was found missing, and SoftHSM has not looked anew since.
+    /// Whether the token's directory was found missing and SoftHSM has not been initialized again since.
     var isLost: Bool {
         get { lost.load(ordering: .sequentiallyConsistent) }
         set { lost.store(newValue, ordering: .sequentiallyConsistent) }
     }
 }
 
-/// Seeing objects again that SoftHSM takes for removed.
+/// Regaining objects that SoftHSM treats as removed.
 ///
-/// Where a token's directory is out of sight for a moment, because its disk is not mounted or somebody moved it,
-/// SoftHSM drops every object that it is asked for in that time. It looks at a file again only when the token's
-/// generation counts on, which it does not when the directory comes back as it was.
+/// If a token's directory is missing for a moment, because its disk is not mounted or a user moved it, SoftHSM drops
+/// every object that it accesses in that time. It reads a file again only when the token's generation increases, which
+/// it does not when the directory comes back unchanged.
 extension TokenStore {
-    /// Runs `body`, and again where it missed an object that SoftHSM had lost sight of.
+    /// Runs `body`, and again if it missed an object that SoftHSM had dropped.
     ///
-    /// - Parameter repeats: Whether `body` may run again. If not, the error is one of the moment, see
-    ///   `retryingMomentaryFailures`.
-    /// - Throws: `tokenAbsent` where an object is missing because all of the token is; what `body` throws.
+    /// - Parameters:
+    ///   - repeats: Whether `body` may run again. If not, the error is one that `retryingMomentaryFailures` retries.
+    ///   - body: Accesses objects.
+    /// - Returns: The result of `body`.
+    /// - Throws: `tokenAbsent` if an object is missing because the whole token is; errors of `body`.
     func seeingAll<Result>(repeats: Bool, _ body: () throws -> Result) throws -> Result {
         guard softHSM != nil else { return try body() }
-        // Of before the look: what another thread has healed meanwhile need not be healed again.
+        // Taken before `body`, so that nothing is repaired twice if another thread does it in the meantime.
         let generation = generation
         do { return try body() } catch let error as KeychainError where Self.isLoss(error) {
             guard try regainObjects(since: generation) else { throw error }
@@ -54,22 +58,22 @@ extension TokenStore {
         return try body()
     }
 
-    /// Which initialisation of the module this is; `nil` before the first.
+    /// The number of the module's current initialization; `nil` before the first.
     var generation: Int? { loadedModule?.generation }
 
     private static func isLoss(_ error: KeychainError) -> Bool {
         error.cause == nil && [.itemNotFound, .wrappingKeyMissing].contains(error.code)
     }
 
-    /// Has SoftHSM look at its tokens anew where it shows fewer objects of this one than there are files.
+    /// Initializes SoftHSM again if it shows fewer objects of this token than there are files.
     ///
-    /// Ends all sessions of the process, of other keychains too, which then log in again. So it is done only where
-    /// the files say that it helps: an object that was really removed has none, and files that SoftHSM cannot read
-    /// are remembered.
+    /// This ends all sessions of the process, including those of other keychains, which then log in again. So it is
+    /// done only if the files show that it helps: an object that was really removed has no file, and files that SoftHSM
+    /// cannot read are recorded.
     ///
-    /// - Parameter generation: The one in which something was missing.
-    /// - Returns: Whether SoftHSM has looked anew since.
-    /// - Throws: `tokenAbsent` where the token's directory is not there; `KeychainError`.
+    /// - Parameter generation: The initialization in which an object was missing.
+    /// - Returns: Whether SoftHSM was initialized again since.
+    /// - Throws: `tokenAbsent` if the token's directory is missing; `KeychainError`.
     func regainObjects(since generation: Int?) throws -> Bool {
         guard softHSM != nil, let generation, let module = loadedModule else { return false }
         guard try requirePresence() else { return false }
@@ -86,8 +90,10 @@ extension TokenStore {
         return true
     }
 
-    /// Initialises the module again. It does not do so twice within a second, and the last time may have been before
-    /// the objects were lost.
+    /// Initializes the module again, unless that has happened since `generation`.
+    ///
+    /// The module does so at most once a second, and the last time may have been before the objects were dropped. So
+    /// this repeats the request for two seconds.
     func lookAnew(_ module: Module, ifStillIn generation: Int) throws(PKCS11Error) {
         forgetHandles()
         let deadline = Deadline.after(.seconds(2))
@@ -97,10 +103,10 @@ extension TokenStore {
         }
     }
 
-    /// Sees to it that the token's directory is there.
+    /// Checks that the token's directory exists.
     ///
-    /// - Returns: Whether the token is there and whole; `false` also for tokens that are not ours.
-    /// - Throws: `tokenAbsent` where it is not there; `fileUnavailable`.
+    /// - Returns: Whether the token is there and intact; `false` also for tokens that are not Keyfob's.
+    /// - Throws: `tokenAbsent` if it is missing; `fileUnavailable`.
     @discardableResult
     func requirePresence() throws -> Bool {
         guard let softHSM, let serial = uri.serial else { return false }
@@ -114,14 +120,13 @@ extension TokenStore {
         }
     }
 
-    /// The error of a token whose directory is not there. Once it is back, SoftHSM has to look anew.
+    /// The error for a missing token directory. Records that SoftHSM has to be initialized again once it is back.
     func absence() -> PKCS11Error {
         sight.isLost = true
         return PKCS11Error(function: .getSlotList, returnValue: .tokenNotPresent)
     }
 
-    /// How many files there are of which SoftHSM shows no object; 0 where nobody is logged in, who sees no private
-    /// ones.
+    /// The number of files that SoftHSM shows no object for; 0 without a login, which private objects require.
     func hiddenObjects() throws -> Int {
         for pause in Self.pauses.prefix(6) {
             guard let before = changeDetector?.snapshot() else { return 0 }
@@ -130,7 +135,7 @@ extension TokenStore {
             }
             guard isLoggedIn else { return 0 }
             if listed >= before.entries.count { return 0 }
-            // Not while somebody else makes or removes objects.
+            // Count only if no other process created or removed objects in the meantime.
             if changeDetector?.snapshot()?.stamp == before.stamp { return before.entries.count - listed }
             usleep(pause)
         }

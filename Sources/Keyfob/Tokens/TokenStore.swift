@@ -5,14 +5,14 @@ import KeyfobOpenSSL
 import PKCS11
 import Synchronization
 
-/// The token behind a keychain: its sessions, its objects, and the handles they have at the moment.
+/// The token behind a keychain: its sessions, its objects, and their current handles.
 ///
-/// The module is loaded at the first call that needs it: a keychain that answers from its vault never
-/// touches the token. All calls block.
+/// The module is loaded at the first call that needs it: a keychain that answers from its vault never uses the token.
+/// All calls block.
 final class TokenStore: Sendable {
-    /// Which token; never a slot number.
+    /// Identifies the token. It never contains a slot number.
     let uri: PKCS11URI
-    /// Tells whether objects changed; `nil` for tokens that cannot tell.
+    /// Detects changes to the objects; `nil` for tokens without that ability.
     let changeDetector: (any TokenChangeDetector)?
     let softHSM: SoftHSMDirectory?
     private let openModule: @Sendable () throws -> Module
@@ -20,27 +20,27 @@ final class TokenStore: Sendable {
     let memory: WrongPINMemory?
     let keychain: String?
     let logger: Logger
-    /// What it means to the keychain that the token is not there.
+    /// Converts the error of an absent token into one about the keychain.
     let explain: @Sendable (KeychainError) -> KeychainError
     let configuration: SessionPool.Configuration
     private let state: Lock<State>
-    // These two are read at every operation, by all threads at once: a lock would be what they wait for.
+    // These two are read at every operation by all threads at once, so they are not behind the lock.
     private let madePool = AtomicLazyReference<SessionPool>()
-    /// Whether the token has been reached by this process.
+    /// Whether this process has reached the token.
     let hasWorked = Atomic(false)
     /// Called when the token has refused a PIN.
     let refusedPIN = Lock<(@Sendable () -> Void)?>(nil)
     let admissions = Lock(Admissions())
-    /// What opens the token ahead of its first use.
+    /// The warm-up that opens the token ahead of its first use.
     private let opening = Lock<TokenWarmUp?>(nil)
-    /// What signatures have proved of keys that do not tell their public half.
+    /// Public keys that signatures have proved for keys that do not reveal their public half.
     let proofs = Lock<[KeyProof: (publicKey: PublicKey?, end: Deadline)]>([:])
-    /// Counts `forgetHandles()`.
+    /// Counts calls of `forgetHandles()`.
     private let forgettings = Atomic(0)
     private let ahead = Lock<[WeakSignatures]>([])
-    /// Whether SoftHSM sees all that is there.
+    /// Whether SoftHSM sees all objects of the token.
     let sight = TokenSight()
-    /// The thread that is making objects on a token of ours, as `ThreadNumber` has it; 0 for none.
+    /// The thread that is creating objects on one of Keyfob's tokens, as a `ThreadNumber`; 0 for none.
     let objectWriter = Atomic<UInt64>(0)
 
     private struct WeakSignatures {
@@ -48,18 +48,20 @@ final class TokenStore: Sendable {
     }
 
     private struct State {
-        /// Whether the pool's sessions were opened while there was no PIN: it has to be told that there is one now.
+        /// Whether the pool's sessions were opened without a PIN. If a PIN is there now, the pool has to log in.
         var isAnonymous = false
         /// The PIN that the pool was given last, until the logout.
         var given: TokenPIN?
         var handles: [HandleKey: CachedHandle] = [:]
         /// The handles of secret keys by id. A keychain has one or two of them.
         var secretKeys: [(id: Data, cached: CachedHandle)] = []
-        /// Whether the token is known to keep its handles; `nil` before anybody asked.
+        /// Whether the token never reuses handles; `nil` before it was asked.
         var keepsHandles: Bool?
-        /// The keys with which the token has refused a mechanism with its parameters. What it lists says little:
-        /// SoftHSM lists OAEP and has it with SHA-1 alone. What it refuses with one key it may do with another, that is
-        /// larger, or that allows other mechanisms (`CKA_ALLOWED_MECHANISMS`).
+        /// The keys with which the token has refused a mechanism with its parameters.
+        ///
+        /// The token's list of mechanisms is not reliable: SoftHSM lists OAEP and supports it with SHA-1 only. A
+        /// mechanism that is refused with one key may work with another that is larger or allows other mechanisms
+        /// (`CKA_ALLOWED_MECHANISMS`).
         var refusing: [Mechanism: Set<HandleKey>] = [:]
     }
 
@@ -80,16 +82,16 @@ final class TokenStore: Sendable {
         let epoch: Int
     }
 
-    /// A store for the token of `uri`.
+    /// Creates a store for a token.
     ///
     /// - Parameters:
-    ///   - softHSM: The directory the token lies in, where it is one of ours.
-    ///   - keepsHandles: Whether a handle never names another object within one login; `nil` asks the token.
-    ///   - explain: What it means to the keychain that a token of ours is not there.
-    ///   - memory: The stored PINs that were refused; `nil` where no stored PIN is sent.
-    ///   - keychain: The keychain that is on the token, where there is one.
-    ///   - openModule: Loads the module; called once.
-    ///   - pin: Gives the PIN when the token wants a login; `nil` reads without one.
+    ///   - softHSM: The directory the token lies in, if it is one of Keyfob's.
+    ///   - keepsHandles: Whether a handle never names another object within one login; `nil` to ask the token.
+    ///   - memory: The stored PINs that were refused; `nil` if no stored PIN is sent.
+    ///   - keychain: The name of the keychain on the token, if there is one.
+    ///   - explain: Converts the error of an absent token of Keyfob's into one about the keychain.
+    ///   - openModule: Loads the module. Threads that need it first at the same time may each call it.
+    ///   - pin: Returns the PIN when the token needs a login; `nil` to read without one.
     init(
         uri: PKCS11URI, softHSM: SoftHSMDirectory?, configuration: SessionPool.Configuration,
         keepsHandles: Bool? = nil, memory: WrongPINMemory? = nil, keychain: String? = nil,
@@ -98,7 +100,7 @@ final class TokenStore: Sendable {
         openModule: @escaping @Sendable () throws -> Module,
         pin: @escaping @Sendable () throws -> TokenPIN?
     ) {
-        // Our own directory holds nothing but SoftHSM's tokens, so that nobody need be asked.
+        // Keyfob's own directory holds only SoftHSM tokens, so there is no need to ask.
         let keepsHandles = keepsHandles ?? (softHSM == nil ? nil : true)
         state = Lock(State(keepsHandles: keepsHandles))
         self.uri = uri
@@ -114,13 +116,14 @@ final class TokenStore: Sendable {
     /// The token's label, for messages.
     var label: String { uri.token ?? uri.serial ?? "token" }
 
-    /// The module, where it has been loaded.
+    /// The module, if it is loaded.
     var loadedModule: Module? { madePool.load()?.module }
 
-    /// The pool of sessions, made at the first call.
+    /// The pool of sessions, created at the first call.
     func pool() throws -> SessionPool {
         if let pool = madePool.load() { return pool }
-        // Loading runs the module's code, so it happens outside the lock; of two winners one is kept.
+        // Loading runs the module's code, so it happens outside the lock. If two threads do it at once, one pool is
+        // kept.
         let module = try openModule()
         let made = SessionPool(
             module: module, token: uri, configuration: configuration,
@@ -139,15 +142,15 @@ final class TokenStore: Sendable {
         return madePool.storeIfNil(made)
     }
 
-    /// Has a thread load the module, and log in where there is a PIN already, for a caller that is going to need both.
+    /// Makes a thread load the module, and log in if there is a PIN already, for a caller that is going to need both.
     ///
-    /// Returns at once. Whoever comes to the token first waits for it. What goes wrong is met again, and reported, by
-    /// the first call that needs the token. A PIN that was refused is not sent again: the pool remembers it.
+    /// Returns at once. The first call that uses the token waits for it. Errors are ignored here; that call meets and
+    /// reports them. A refused PIN is not sent again, because the pool remembers it.
     ///
     /// - Parameters:
-    ///   - begun: What has begun with the module. Nobody may change the environment before `awaitOpening()` has
-    ///     returned.
-    ///   - restorePIN: What finds the PIN, where somebody has left one.
+    ///   - begun: The warm-up that has started with the module. The environment must not change before `awaitOpening()`
+    ///     has returned.
+    ///   - restorePIN: Restores the PIN, if an earlier command has left one.
     func beginOpening(_ begun: TokenWarmUp, restoringPIN restorePIN: @escaping @Sendable () -> Void) {
         opening.withLock { $0 = begun }
         begun.proceed { [self] in
@@ -156,10 +159,10 @@ final class TokenStore: Sendable {
         }
     }
 
-    /// Waits until what `beginOpening` began has ended, if it was called.
+    /// Waits until the work that `beginOpening` started has ended, if it was called.
     ///
-    /// Also to be called before the process ends: SoftHSM must not be stopped while it rewrites the token's file, nor
-    /// be called when it has been taken apart.
+    /// Call it also before the process ends: SoftHSM must not be stopped while it rewrites the token's file, nor be
+    /// called after its static objects are destroyed.
     func awaitOpening() { opening.withLock { $0 }?.join() }
 
     private func openAhead() {
@@ -167,19 +170,18 @@ final class TokenStore: Sendable {
             try alone {
                 let pool = try pool()
                 guard try pin() != nil else { return _ = try pool.tokenInfo() }
-                // The session that is opened for a login waits in the pool for the first call.
+                // The session opened for the login stays in the pool for the first call.
                 try pool.withSession { _ in }
                 hasWorked.store(true, ordering: .relaxed)
             }
         } catch {
-            // Met again.
+            // The first call that needs the token reports the error.
         }
     }
 
-    /// Runs `body` with a session, and once more with fresh handles where a handle had died, or SoftHSM had lost sight
-    /// of an object.
+    /// Runs `body` with a session, and again if a handle had become invalid or SoftHSM had dropped an object.
     ///
-    /// - Throws: `KeychainError` for what the token refuses; what `body` throws otherwise.
+    /// - Throws: `KeychainError` for errors of the token; other errors of `body`.
     func withSession<Result>(
         _ operation: TokenOperation, idempotent: Bool = true, _ body: (borrowing Session) throws -> Result
     ) throws -> Result {
@@ -199,15 +201,16 @@ final class TokenStore: Sendable {
         }
     }
 
-    /// To be called after a good login, which proves the token's file: a copy of it is saved unless there is one.
+    /// Saves a copy of the token's file unless there is one. Call it after a successful login, which proves the file.
     func didLogIn() throws {
         guard let softHSM, let serial = uri.serial else { return }
         try softHSM.saveCopy(serial: serial, deadline: .after(configuration.deadline))
     }
 
-    /// Removes the empty files that an interrupted change to a token of ours left; see `removeEmptyObjects(of:since:)`.
+    /// Removes the empty files that an interrupted change to one of Keyfob's tokens left; see
+    /// `removeEmptyObjects(of:since:)`.
     ///
-    /// - Parameter start: When the change began.
+    /// - Parameter start: When the change began; `nil` to remove empty files of any age.
     func removeUnfinishedObjects(since start: Date?) throws {
         guard let softHSM, let serial = uri.serial,
             case .whole(let token) = try softHSM.awaitToken(serial: serial, label: label)
@@ -215,18 +218,18 @@ final class TokenStore: Sendable {
         try softHSM.removeEmptyObjects(of: token, since: start)
     }
 
-    /// How many logins were begun, by whatever operation.
+    /// The number of logins that were started, by any operation.
     var loginAttempts: Int { madePool.load()?.loginAttempts ?? 0 }
 
-    /// Logs in now, with the PIN as it is now; nothing where somebody is logged in already.
+    /// Logs in with the current PIN, unless the process is logged in already.
     ///
-    /// - Parameter attempts: `loginAttempts` of when the PIN became what it is. One that an operation has sent since,
-    ///   and that was refused, is not sent again.
+    /// - Parameter attempts: The value of `loginAttempts` when the PIN was set. If an operation has sent the PIN since
+    ///   and it was refused, it is not sent again.
     func login(unlessRefusedSince attempts: Int) throws {
         do {
             if state.withLock({ $0.isAnonymous }) { try pool().logout() }
-            // Also where the way there was open: a PIN that was refused before may be another one now, and another
-            // keychain of the process may be logged in.
+            // Also needed if the token was reached before: the PIN may differ from one refused earlier, and another
+            // keychain of this process may be logged in.
             let prove: (SessionPool) throws -> Void = {
                 try $0.login(provingPIN: true, unlessRefusedSince: attempts)
             }
@@ -234,44 +237,44 @@ final class TokenStore: Sendable {
         } catch let error as PKCS11Error { throw refusal(error, .login) }
     }
 
-    /// Has sessions that were opened while there was no PIN log in, now that there is one.
+    /// Makes sessions that were opened without a PIN log in, if there is a PIN now.
     func adoptPIN() throws {
         guard state.withLock({ $0.isAnonymous }) else { return }
         try logout()
         state.withLock { $0.isAnonymous = false }
     }
 
-    /// Has the next call send the PIN, although one was refused: it is another one by now.
+    /// Allows the next call to send the PIN although one was refused, because the PIN has changed.
     func forgetRefusal() { madePool.load()?.forgetRefusal() }
 
-    /// As `forgetRefusal()`, unless it is this PIN that was refused.
+    /// Like `forgetRefusal()`, unless this PIN is the one that the token was given last.
     func forgetRefusal(unlessOf pin: SecretBytes) {
         if !wasGiven(pin) { forgetRefusal() }
     }
 
-    /// Whether it is this PIN that the token was given last.
+    /// Whether this PIN is the one that the token was given last.
     func wasGiven(_ pin: SecretBytes) -> Bool { state.withLock { $0.given?.secret == pin } }
 
-    /// Ends the login; every handle of a private object dies with it.
+    /// Ends the login. All handles of private objects become invalid.
     func logout() throws {
         guard let pool = madePool.load() else { return }
         state.withLock { $0.given = nil }
         forgetHandles()
-        // Also where the token did not answer: it is used no more.
+        // Also if the token did not answer, since it is not used any more.
         defer { for one in ahead.withLock({ $0.compactMap(\.signatures) }) { one.drop() } }
         do { try pool.logout() } catch let error as PKCS11Error { throw refusal(error, .logout) }
     }
 
-    /// Runs `body`, which sends the PIN for one use of a key, as the pool of the operation's session lets it.
+    /// Runs `body`, which sends the PIN for one use of a key, under the session pool's rules for authentication.
     func authenticating<Output>(
         on slot: Slot, _ body: () throws(PKCS11Error) -> Output
     ) throws(PKCS11Error) -> Output {
-        // Where there is a session, there is the pool.
+        // A session exists, so the pool does too.
         guard let pool = madePool.load() else { return try body() }
         return try pool.authenticating(on: slot, body)
     }
 
-    /// Has what is begun with a key of this token end with the login.
+    /// Registers started signatures, which are dropped at the logout.
     func register(_ signatures: SignaturePrefetch) {
         ahead.withLock { ahead in
             ahead.removeAll { $0.signatures == nil }
@@ -283,11 +286,11 @@ final class TokenStore: Sendable {
 
     /// Whether the token has refused a mechanism with this key before.
     func refuses(_ mechanism: Mechanism, with key: TokenObject) -> Bool {
-        // Hardly ever was it refused with any, so that nobody hashes the key.
+        // Usually there are no refusals of the mechanism, and then the key is not hashed.
         state.withLock { $0.refusing[mechanism]?.contains(HandleKey(key)) ?? false }
     }
 
-    /// Whether an error says that the token refuses the mechanism with this key, which is remembered then.
+    /// Whether an error means that the token refuses the mechanism with this key. If so, that is remembered.
     func learns(from error: PKCS11Error, using mechanism: Mechanism, with key: TokenObject) -> Bool {
         let refusals: Set<ReturnValue> = [
             .mechanismInvalid, .mechanismParameterInvalid, .argumentsBad, .functionNotSupported,
@@ -301,36 +304,36 @@ final class TokenStore: Sendable {
 
     // MARK: Handles
 
-    /// What somebody who uses one object again and again keeps of it: its handle, and when it was found.
+    /// The cache of a caller that uses one object repeatedly: its handle, and when it was found.
     typealias KnownHandle = Lock<(handle: ObjectHandle, moment: Moment)?>
 
-    /// A time between two logins in which this process has not seen any handle die.
+    /// An interval between two logins in which this process has not found any handle invalid.
     struct Moment: Hashable, Sendable {
         let epoch: Int
         let forgettings: Int
     }
 
-    /// The time that it is now. - Throws: Where the module cannot be loaded.
+    /// The current moment.
+    ///
+    /// - Throws: Errors of loading the module.
     func moment() throws -> Moment {
         Moment(epoch: try pool().loginEpoch, forgettings: forgettings.load(ordering: .sequentiallyConsistent))
     }
 
-    /// Drops every cached handle, and what was learned of keys: after something was destroyed some tokens give its
-    /// number away at once.
+    /// Drops all cached handles and refused mechanisms. Some tokens reuse the handle of a destroyed object at once.
     func forgetHandles() {
         forgettings.add(1, ordering: .sequentiallyConsistent)
         state.withLock { state in
             state.handles.removeAll()
             state.secretKeys.removeAll()
-            // A key that was made anew may allow what the former did not.
+            // A new key may allow mechanisms that its predecessor did not.
             state.refusing.removeAll()
         }
     }
 
     /// Whether a handle of this token never comes to name another object within one login.
     ///
-    /// SoftHSM counts its handles up and gives none away twice (measured). Of other tokens it is not known, and some
-    /// reuse the number of a destroyed object at once.
+    /// SoftHSM never reuses a handle (measured). Some other tokens reuse the handle of a destroyed object at once.
     func keepsHandles() throws -> Bool {
         if let known = state.withLock({ $0.keepsHandles }) { return known }
         let keeps = try isSoftHSM()
@@ -338,12 +341,12 @@ final class TokenStore: Sendable {
         return keeps
     }
 
-    /// Keeps a handle that was found in a login epoch.
+    /// Caches a handle that was found in a login epoch.
     func remember(_ handle: ObjectHandle, of object: TokenObject, epoch: Int) {
         state.withLock { $0.handles[HandleKey(object)] = CachedHandle(handle: handle, epoch: epoch) }
     }
 
-    /// Keeps the handle of a secret key that was found in a login epoch.
+    /// Caches the handle of a secret key that was found in a login epoch.
     func remember(_ handle: ObjectHandle, ofSecretKey id: Data, epoch: Int) {
         state.withLock { state in
             state.secretKeys.removeAll { $0.id == id }
@@ -351,17 +354,17 @@ final class TokenStore: Sendable {
         }
     }
 
-    /// The handle of an object, from the cache where it was found since the last login.
+    /// The handle of an object, from the cache if it was found since the last login.
     ///
-    /// A handle is read back when it is found: at least once for each login, and after every removal by this process,
-    /// for that empties the cache. Between those moments another program may remove the object, and a token that
-    /// does not keep its handles may give the number to another. No interval of reading back is short enough to rule
-    /// that out, and each costs a round trip, so the callers rule it out by what they do with the handle:
+    /// A handle is verified when it is found: at least once for each login, and after every removal by this process,
+    /// which clears the cache. In between, another program may remove the object, and a token that does not keep its
+    /// handles may reuse the number for another object. No interval of verifying is short enough to exclude that, and
+    /// each check costs a round trip. So callers exclude it depending on the use of the handle:
     ///
-    /// - before a change, and before a decryption on such a token, it is read back (`verifiedHandle`);
-    /// - a signature that such a token made is verified with the public key before it is given out (`TokenKey`),
-    ///   which proves its key, costs no call to the token, and less than any round trip to one;
-    /// - a wrapping key is read back before it wraps on such a token (`handle(ofSecretKey:)`).
+    /// - before a change, and before a decryption on such a token, the handle is verified (`verifiedHandle`);
+    /// - a signature by such a token is verified with the public key before it is returned (`TokenKey`), which proves
+    ///   the key and takes less time than a round trip to the token;
+    /// - a wrapping key is verified before it wraps on such a token (`handle(ofSecretKey:)`).
     func handle(of object: TokenObject, in session: borrowing Session) throws -> ObjectHandle {
         let key = HandleKey(object)
         let epoch = try pool().loginEpoch
@@ -371,7 +374,7 @@ final class TokenStore: Sendable {
         return handle
     }
 
-    /// As `handle(of:in:)`, for a caller that keeps the handle itself: nothing has to be hashed to find it.
+    /// Like `handle(of:in:)`, for a caller that caches the handle itself, so that the object need not be hashed.
     func handle(
         of object: TokenObject, known: KnownHandle, in session: borrowing Session
     ) throws -> ObjectHandle {
@@ -382,15 +385,14 @@ final class TokenStore: Sendable {
         return handle
     }
 
-    /// The handle of an object if it was found in this process, else 0: the hint of a reference.
+    /// The handle of an object if this process has found it, otherwise 0. It serves as the hint of a reference.
     func knownHandle(of object: TokenObject) -> UInt64 {
         let key = HandleKey(object)
         return state.withLock { UInt64($0.handles[key]?.handle.rawValue ?? 0) }
     }
 
-    /// The handle of an object that is about to be changed: class and fingerprint are read back first.
-    ///
-    /// A handle that now belongs to another object is forgotten and the object searched once more.
+    /// The handle of an object that is about to be changed. Class and fingerprint are read back first; if they differ,
+    /// the object is searched again.
     func verifiedHandle(of object: TokenObject, in session: borrowing Session) throws -> ObjectHandle {
         let handle = try handle(of: object, in: session)
         if try isCurrent(handle, object, in: session) { return handle }
@@ -399,11 +401,11 @@ final class TokenStore: Sendable {
         return found
     }
 
-    /// The handle of a secret key by its id, found once for each login; `nil` where the token has none.
+    /// The handle of a secret key by its id, searched once for each login; `nil` if the token has no such key.
     ///
-    /// - Parameter isSealing: Whether it is going to seal something. It is read back then on tokens that may give
-    ///   handles away: what a wrong key has sealed could never be opened. A wrong key cannot open what this one
-    ///   sealed, and the error says so.
+    /// - Parameter isSealing: Whether the key is going to seal something. Then, on tokens that may reuse handles, a
+    ///   cached handle is verified, because nothing could open what a wrong key has sealed. Opening needs no check: a
+    ///   wrong key fails, and the error says so.
     func handle(
         ofSecretKey id: Data, isSealing: Bool = false, in session: borrowing Session
     ) throws -> ObjectHandle? {
@@ -413,7 +415,7 @@ final class TokenStore: Sendable {
             if try !isSealing || keepsHandles() || isSecretKey(cached.handle, id, in: session) { return cached.handle }
             forgetHandles()
         }
-        // A private one: of those that anybody may put on the token, none seals anything.
+        // Only private keys: any program can put public ones on the token, so those must not seal anything.
         let template: AttributeTemplate = [
             .objectClass(.secretKey), .id([UInt8](id)), .token(true), .isPrivate(true),
         ]
@@ -456,9 +458,9 @@ final class TokenStore: Sendable {
         try searchAll(object, in: session)[0]
     }
 
-    /// The handles of an object; several where the token has it several times.
+    /// The handles of an object; several if the token has duplicates of it.
     ///
-    /// - Throws: `KeychainError`; `itemNotFound`, `ambiguous` for keys that are not told apart.
+    /// - Throws: `KeychainError`; `itemNotFound`, `ambiguous` for keys that cannot be distinguished.
     func searchAll(_ object: TokenObject, in session: borrowing Session) throws -> [ObjectHandle] {
         var template: AttributeTemplate = [.objectClass(object.objectClass)]
         if !object.id.isEmpty {
@@ -471,15 +473,15 @@ final class TokenStore: Sendable {
             try session.findObjects(template).filter { try isCurrent($0, object, in: session) }
         }
         var found = try look()
-        // SoftHSM overlooks an object for a moment while another program, or pool, writes to the token.
+        // SoftHSM may miss an object for a moment while another program or pool writes to the token.
         for pause in Self.pauses.prefix(6) where found.isEmpty {
             guard try isSoftHSM() else { break }
             usleep(pause)
             found = try look()
         }
         guard !found.isEmpty else { throw gone() }
-        // Two certificates with the same bytes are as good as one; two keys that tell nothing but the same id may be
-        // any keys.
+        // Two certificates with the same bytes are equivalent. Two keys that reveal only the same id may be different
+        // keys.
         guard found.count == 1 || object.knownPublicKeyInfo != nil || object.objectClass == .certificate else {
             throw KeychainError(
                 .ambiguous,

@@ -2,12 +2,13 @@ import KeyfobPrimitives
 import KeyfobOpenSSL
 import PKCS11
 
-/// What opens a token ahead of its first use.
+/// Opens a token ahead of its first use.
 ///
-/// Relocating SoftHSM, and listing libcrypto's algorithms, with which SoftHSM begins, is most of what a command that
-/// reads one secret does. So both begin before anybody has read which keychain is meant, with the module that most
-/// keychains have: the one here, the other on a thread, which then waits for what to do with the token. One thread and
-/// no more: on two cores a third waits for one of them, and each has every change to the address space interrupt both.
+/// Relocating SoftHSM and listing libcrypto's algorithms, with which SoftHSM starts, take most of the time of a command
+/// that reads one secret. So both start before the keychain is known, with the module that most keychains have. The
+/// module is mapped on the calling thread; libcrypto is initialized on a second thread, which then waits for work on
+/// the token. A third thread would not help: on two cores it waits for one of them, and every change to the address
+/// space interrupts both cores.
 final class TokenWarmUp: Sendable {
     private enum Work {
         case unknown
@@ -19,45 +20,45 @@ final class TokenWarmUp: Sendable {
     let module: KeychainConfiguration.ModuleLocation
     private let work: Lock<Work>
     private let thread: POSIXThread.Joinable?
-    /// Whose the process became by this.
+    /// The SoftHSM directory that the process was bound to by this warm-up.
     private let claim: SoftHSMDirectory?
 
-    /// Begins with the module of a keychain. Blocks for a millisecond, while that is mapped.
+    /// Starts with the module of a keychain. Blocks for about a millisecond while the module is mapped.
     ///
-    /// Modules and libcrypto read the environment when they are loaded: nobody may change it before `join()` has
-    /// returned. For SoftHSM it is changed here, before there is a second thread.
+    /// Modules and libcrypto read the environment when they are loaded, so the environment must not change until
+    /// `join()` has returned. For SoftHSM it is changed here, before there is a second thread.
     ///
-    /// - Throws: `refused` where this process uses another SoftHSM directory.
+    /// - Throws: `KeychainError` with code `refused` if this process uses another SoftHSM directory.
     init(_ module: KeychainConfiguration.ModuleLocation, softHSM: SoftHSMDirectory) throws(KeychainError) {
         let work = Lock(Work.unknown)
         self.module = module
         self.work = work
         claim = module == .softHSM ? try softHSM.claimProcess() ? softHSM : nil : nil
-        // What no thread is to be had for is done by the first call that needs it.
+        // If no thread can be started, the first call that needs the token does the work.
         thread = POSIXThread.start("keyfob-token", elsewhere: true) {
             LibCrypto.initialize()
             let next = work.wait(until: .never) { work -> Work? in
                 if case .unknown = work { return nil }
-                // What it holds on to ends with it.
+                // Release what the closure captures.
                 defer { work = .none }
                 return work
             }
             if case .known(let body) = next { body() }
         }
-        // After that: glibc begins no thread while it relocates a library.
+        // Only now: glibc does not start a thread while it relocates a library.
         Self.map(module)
     }
 
     deinit { proceed(.none) }
 
-    /// Begins with SoftHSM where there are tokens of ours, whose keychain is likely to be the one that is meant.
+    /// Starts with SoftHSM if there are tokens created by Keyfob, since the keychain is likely on one of them.
     convenience init?(expecting softHSM: SoftHSMDirectory) {
         guard softHSM.isPrepared else { return nil }
-        // Why it cannot be is said by the keychain that is on such a token.
+        // The keychain on such a token reports the error.
         do { try self.init(.softHSM, softHSM: softHSM) } catch { return nil }
     }
 
-    /// Has the thread do `next` when it comes to it. Returns at once; only the first call counts.
+    /// Makes the thread run `next` when it is ready. Returns at once; only the first call has an effect.
     func proceed(_ next: @escaping @Sendable () -> Void) { proceed(.known(next)) }
 
     private func proceed(_ next: Work) {
@@ -67,15 +68,15 @@ final class TokenWarmUp: Sendable {
         work.broadcast()
     }
 
-    /// Waits for the thread, also for what `proceed` was called with.
+    /// Waits for the thread, including the closure passed to `proceed`.
     func join() {
         proceed(.none)
         thread?.join()
-        // What nobody has taken.
+        // Release a closure that was not run.
         work.withLock { $0 = .none }
     }
 
-    /// Waits for the thread, and leaves the environment as it was: it was to be another module.
+    /// Waits for the thread and restores the environment, if another module is needed after all.
     func takeBack() {
         join()
         claim?.disclaimProcess()
@@ -85,7 +86,7 @@ final class TokenWarmUp: Sendable {
         switch location {
         case .softHSM: SoftHSMDirectory.mapModule()
         case .path(let path): Module.map(path: path)
-        // p11-kit knows where it is when it has read its configuration.
+        // p11-kit finds the module after it has read its configuration.
         case .registered: break
         }
     }

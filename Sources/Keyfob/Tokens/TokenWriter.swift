@@ -4,12 +4,12 @@ import Logging
 import KeyfobOpenSSL
 import PKCS11
 
-/// Changes to objects on the token and to the rows of the vault that belong to them.
+/// Changes objects on the token together with their rows in the vault.
 ///
-/// The vault is the only journal. A change that makes objects first writes a `pending` row for each, a change that
-/// destroys objects a `removing` row. One transaction writes the items and removes these rows when the token is done.
-/// After a killed change, recovery finishes a removal and forgets an addition; it destroys nothing that a command has
-/// not asked for.
+/// The vault is the only journal. A change that creates objects first writes a `pending` row for each; a change that
+/// destroys objects writes `removing` rows. When the token is done, one transaction writes the items and deletes these
+/// rows. After a killed change, recovery finishes a removal and forgets an addition. It never destroys an object that
+/// no command has asked to destroy.
 struct TokenWriter: Sendable {
     let store: any ItemStore
     let token: TokenStore
@@ -19,7 +19,7 @@ struct TokenWriter: Sendable {
     let deadline: Deadline
     let logger: Logger
 
-    /// What a change did to the token.
+    /// The effect of a change on the token.
     struct Outcome {
         var added: [TokenObject] = []
         var removed: [TokenObject] = []
@@ -33,15 +33,16 @@ struct TokenWriter: Sendable {
     /// Carries out one change.
     ///
     /// - Parameters:
-    ///   - key: A key that awaits its certificate and counts as listed.
-    ///   - prepare: Looks at the listed objects on the token, refuses what must not be, and returns the objects that the
-    ///     change makes or destroys; an empty list where only rows change.
-    ///   - change: Does the token's part. Runs at most once. It is given the objects that killed changes have left, and
-    ///     a closure that replaces the rows of the objects, for a key whose identifier is known only when it has been
-    ///     generated.
-    ///   - commit: Writes the items, in the transaction that also removes the rows of the change.
-    /// - Returns: What `commit` returns.
-    /// - Throws: `KeychainError`; what the closures throw.
+    ///   - operation: The operation, for error messages.
+    ///   - key: A key that awaits its certificate and that this change treats as listed.
+    ///   - prepare: Gets the listed objects on the token, refuses the change if necessary, and returns the objects that
+    ///     it creates or destroys; an empty list if only rows change.
+    ///   - change: Changes the token. Runs at most once. It gets the objects that killed changes have left, and a
+    ///     closure that replaces the rows of the objects. The closure is for a key whose identifier is known only after
+    ///     its generation.
+    ///   - commit: Writes the items, in the transaction that also deletes the rows of the change.
+    /// - Returns: The result of `commit`.
+    /// - Throws: `KeychainError`; errors of the closures.
     func perform<Result>(
         _ operation: TokenOperation, listing key: TokenObject? = nil,
         prepare: ([TokenObject]) throws -> [UnfinishedObject],
@@ -86,8 +87,8 @@ struct TokenWriter: Sendable {
                 index.didChange(to: outcome.applied(to: objects), stamp: stamp, from: before?.stamp)
                 return result
             } catch {
-                // The first error is the one to report. What cannot be undone now stays hidden. A removal that destroyed
-                // an object is finished by the next opening.
+                // Report the first error. Objects that cannot be destroyed now stay hidden. The next process that opens
+                // the keychain finishes a removal that has destroyed an object.
                 let isRemoval = unfinished.contains { $0.state == .removing }
                 let isVoid = (try? isRemoval ? arePresent(unfinished) : undo(unfinished, since: before)) == true
                 if isVoid { try? store.write(keys.tree) { try delete(unfinished, $0) } }
@@ -96,7 +97,7 @@ struct TokenWriter: Sendable {
         }
     }
 
-    /// The error of a vault that cannot be written after the objects are gone.
+    /// The error if the vault cannot be written after the objects were destroyed.
     private func afterRemoval(_ error: any Error) -> any Error {
         guard let error = error as? KeychainError else { return error }
         return KeychainError(
@@ -114,7 +115,8 @@ struct TokenWriter: Sendable {
         }
     }
 
-    /// Removes the rows of unfinished objects. The index of objects is forgotten, since objects came or went without it.
+    /// Deletes the rows of unfinished objects. Invalidates the index, since it does not include their creation or
+    /// removal.
     private func delete(_ objects: [UnfinishedObject], _ writer: any StoreWriter) throws {
         for object in objects { try writer.delete(rowID: object.rowID) }
         try index.invalidate(writer)
@@ -124,8 +126,8 @@ struct TokenWriter: Sendable {
 
     /// Finishes the removals of a killed process.
     ///
-    /// - Parameter deadline: Until when to wait for another process that is changing the token.
-    /// - Throws: `KeychainError`; `vaultBusy` where another process changes the token until `deadline`.
+    /// - Parameter deadline: The limit for waiting for another process that changes the token.
+    /// - Throws: `KeychainError`; `vaultBusy` if another process changes the token until `deadline`.
     func recover(until deadline: Deadline) throws {
         guard try hasRemovals() else { return }
         try alone(until: deadline) { try finishRemovals() }
@@ -135,7 +137,7 @@ struct TokenWriter: Sendable {
         try store.read(keys.tree) { try $0.unfinishedRows() }.contains { $0.state == .removing }
     }
 
-    /// Runs `body` while no other process of Keyfob's changes the token or looks at its objects.
+    /// Runs `body` while no other Keyfob process changes the token or reads its objects.
     private func alone<Result>(until limit: Deadline? = nil, _ body: () throws -> Result) throws -> Result {
         try lock.withLock(until: limit ?? deadline) {
             try token.regainSight()
@@ -143,12 +145,12 @@ struct TokenWriter: Sendable {
         }
     }
 
-    /// Destroys what removals have left on the token, and deletes the rows that were to go with it.
+    /// Destroys the objects that interrupted removals have left on the token, and deletes the rows recorded with them.
     private func finishRemovals() throws {
         guard try hasRemovals() else { return }
         let removals = try store.read(keys.tree) { try $0.unfinishedObjects(keys) }.filter { $0.state == .removing }
         _ = try destroy(removals)
-        // An object that the token does not let go is listed again from now on.
+        // An object that the token does not destroy is listed again from now on.
         try store.write(keys.tree) { writer in
             for identity in Set(removals.flatMap(\.rows)) {
                 guard let row = try writer.row(identity: identity, withSecret: false) else { continue }
@@ -159,22 +161,22 @@ struct TokenWriter: Sendable {
         logger.notice("an interrupted removal was finished", metadata: ["objects": "\(removals.count)"])
     }
 
-    /// The unfinished objects that are on the token. Forgets those that are not.
+    /// The unfinished objects that exist on the token. Deletes the rows of those that do not.
     private func presentUnfinished(among objects: [TokenObject]) throws -> [UnfinishedObject] {
         let unfinished = try store.read(keys.tree) { try $0.unfinishedObjects(keys) }
         guard !unfinished.isEmpty else { return [] }
         let absent = unfinished.filter { one in !objects.contains { one.matches($0) } }
         if !absent.isEmpty {
-            // The kill may have left their files empty. SoftHSM lists no object for such a file.
+            // A killed process may have left their files empty, and SoftHSM lists no object for an empty file.
             try token.removeUnfinishedObjects(since: nil)
             try store.write(keys.tree) { writer in for one in absent { try writer.delete(rowID: one.rowID) } }
         }
         return unfinished.filter { one in !absent.contains { $0.rowID == one.rowID } }
     }
 
-    /// Destroys objects that changes were making, and forgets them.
+    /// Destroys objects that interrupted changes were creating, and deletes their rows.
     ///
-    /// - Parameter isWanted: Which of them.
+    /// - Parameter isWanted: Selects the objects.
     func discardPending(where isWanted: (UnfinishedObject) -> Bool = { _ in true }) throws {
         try alone {
             try token.removeUnfinishedObjects(since: nil)
@@ -186,7 +188,7 @@ struct TokenWriter: Sendable {
         }
     }
 
-    /// Whether all objects are on the token. A token may destroy an object and report an error.
+    /// Whether all objects are on the token. A token may destroy an object and still report an error.
     private func arePresent(_ objects: [UnfinishedObject]) throws -> Bool {
         token.forgetHandles()
         return try token.withSession(.read) { session in
@@ -195,9 +197,9 @@ struct TokenWriter: Sendable {
         }
     }
 
-    /// Destroys what a change of this process has made before it failed.
+    /// Destroys the objects that a failed change of this process has created.
     ///
-    /// - Returns: Whether all of it is gone.
+    /// - Returns: Whether none of them is left.
     private func undo(_ objects: [UnfinishedObject], since before: TokenSnapshot?) throws -> Bool {
         try token.removeUnfinishedObjects(since: nil)
         return try destroy(objects)
@@ -221,9 +223,10 @@ struct TokenWriter: Sendable {
         return isWhole
     }
 
-    /// Passes over an object that the token does not let be destroyed, which would stop every later change.
+    /// Runs `body`, ignoring an object that the token does not allow to be destroyed, since it would block every later
+    /// change.
     ///
-    /// Errors of the session, the login or the device are thrown: the pool heals them.
+    /// Errors of the session, the login or the device are thrown, and the pool recovers from them.
     ///
     /// - Returns: Whether `body` succeeded.
     private func leavingWhatTheTokenProtects(in session: borrowing Session, _ body: () throws -> Void) throws -> Bool {
@@ -233,7 +236,7 @@ struct TokenWriter: Sendable {
         } catch let error as PKCS11Error where error.function == .destroyObject {
             switch error.recovery {
             case .final: break
-            // A token on which only the security officer destroys the object; or the login has ended.
+            // On some tokens only the security officer may destroy the object. Otherwise the login has ended.
             case .logInAgain: guard try session.info().isUserLoggedIn else { throw error }
             default: throw error
             }
@@ -243,13 +246,13 @@ struct TokenWriter: Sendable {
 
     // MARK: Index
 
-    /// The state of the token after the change; `nil` where another program may have changed it as well.
+    /// The state of the token after the change; `nil` if another program may have changed it as well.
     private func newStamp(
         before: TokenSnapshot?, _ outcome: Outcome, among objects: [TokenObject]
     ) -> Data? {
-        // Objects that nothing tells apart cannot be kept apart in the index.
+        // Objects that cannot be distinguished cannot have separate entries in the index.
         let isDistinct = outcome.added.allSatisfy { new in
-            // The fingerprint first: for the rest the object is copied.
+            // Compare the fingerprint first, because the other comparisons copy the object.
             objects.first(at: { $0[$1].fingerprint == new.fingerprint && $0[$1].isSame(as: new) }) == nil
         } && ObjectIndex.areDistinct(outcome.added)
         guard isDistinct, let before, let after = token.changeDetector?.snapshot() else { return nil }
@@ -262,20 +265,20 @@ struct TokenWriter: Sendable {
 }
 
 extension TokenStore {
-    /// The objects on the token that can be read, with their handles. One that cannot be read hides no other.
+    /// The readable objects on the token, with their handles. An object that cannot be read is left out.
     func readableObjects(in session: borrowing Session) throws -> [(handle: ObjectHandle, object: TokenObject)] {
         var found: [(handle: ObjectHandle, object: TokenObject)] = []
         for handle in try session.findObjects() {
             do throws(PKCS11Error) {
                 if let object = try read(handle, in: session) { found.append((handle, object)) }
             } catch {
-                // A session that has died is met again, and made anew.
+                // Errors of a session that has become invalid are thrown: the pool opens a new one.
                 guard [.final, .lookUpAgain].contains(error.recovery) || error.returnValue == .generalError else {
                     throw error
                 }
             }
         }
-        // With their public halves, as the vault knows them.
+        // Add the public halves, as the vault's index does.
         return Array(zip(found.map(\.handle), Self.completing(found.map(\.object)))).map { ($0, $1) }
     }
 }

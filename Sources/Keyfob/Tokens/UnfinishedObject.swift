@@ -3,7 +3,7 @@ import KeyfobPrimitives
 import KeyfobOpenSSL
 import PKCS11
 
-/// An object on the token that a change is making or destroying, as a row of the vault names it; see ``RowState``.
+/// An object on the token that a change is making or destroying, as recorded in a row of the vault; see ``RowState``.
 struct UnfinishedObject: Sendable {
     /// The row's id in the vault; zero before the row is inserted.
     var rowID: Int64 = 0
@@ -11,18 +11,18 @@ struct UnfinishedObject: Sendable {
     var state: RowState
     /// `CKA_CLASS`.
     var objectClass: ObjectClass
-    /// `CKA_ID`. A generated key has a random one first and the digest of its public key afterwards.
+    /// `CKA_ID`. A generated key first has a random one and later the digest of its public key.
     var ids: [Data]
-    /// The object's fingerprint; `nil` for a key that is generated.
+    /// The object's fingerprint; `nil` for a key that is being generated.
     var fingerprint: Data?
-    /// The name of the item, for a check of the keychain.
+    /// The name of the item, for the check of the keychain.
     var name: AttributeValue?
     /// Whether the token shows the object without a login.
     var isPublic: Bool
     /// The identities of the rows that a removal deletes together with the object.
     var rows: [Data] = []
 
-    /// An object that is going to be made.
+    /// Describes an object that is about to be created.
     init(making object: NewObject, name: AttributeValue? = nil) {
         state = .pending
         objectClass = object.objectClass
@@ -32,7 +32,7 @@ struct UnfinishedObject: Sendable {
         isPublic = object.objectClass == .certificate
     }
 
-    /// Half of a key pair, or a secret key, that is going to be generated under a temporary identifier.
+    /// Describes half of a key pair, or a secret key, that is about to be generated under a temporary identifier.
     init(generating objectClass: ObjectClass, id: [UInt8], name: AttributeValue?) {
         state = .pending
         self.objectClass = objectClass
@@ -41,7 +41,7 @@ struct UnfinishedObject: Sendable {
         isPublic = false
     }
 
-    /// A key that was generated for an identity whose certificate is not there yet.
+    /// Describes a key that was generated for an identity whose certificate is not stored yet.
     init(awaitingCertificate object: TokenObject, name: AttributeValue?) {
         state = .pending
         objectClass = object.objectClass
@@ -50,7 +50,7 @@ struct UnfinishedObject: Sendable {
         isPublic = false
     }
 
-    /// An object that is going to be destroyed.
+    /// Describes an object that is about to be destroyed.
     init(removing object: TokenObject, rows: [Data], name: AttributeValue?) {
         state = .removing
         objectClass = object.objectClass
@@ -61,12 +61,12 @@ struct UnfinishedObject: Sendable {
         self.rows = rows
     }
 
-    /// Whether a private key on the token is this one or the other half of it.
+    /// Whether this object is the public half of a private key on the token.
     func isHalf(of key: TokenObject) -> Bool {
         key.objectClass == .privateKey && objectClass == .publicKey && ids.contains(key.id)
     }
 
-    /// Whether an object on the token is this one.
+    /// Whether an object on the token is the one described.
     func matches(_ object: TokenObject) -> Bool {
         object.objectClass == objectClass && ids.contains(object.id)
             && (fingerprint == nil || fingerprint == object.fingerprint)
@@ -76,14 +76,14 @@ struct UnfinishedObject: Sendable {
 extension UnfinishedObject {
     private static let identityCount = 16
 
-    /// The row that names the object.
+    /// The row that records the object.
     func row(_ keys: VaultKeys) throws -> SealedRow {
         let itemClass: ItemClass = objectClass == .certificate ? .certificate : .key
         let identity = Data(try RandomBytes.bytes(count: Self.identityCount))
         let now = Keychain.now()
         var row = SealedRow(
             id: rowID, identity: identity, classDigest: keys.digest(of: itemClass), state: state,
-            // Never equal to the primary key of an item.
+            // Random, so that it never equals the primary key of an item.
             primaryKey: Data(try RandomBytes.bytes(count: 32)), version: 1, created: now, modified: now,
             attributes: try keys.sealAttributes(
                 attributes, of: itemClass, row: identity, version: 1, state: state))
@@ -102,9 +102,9 @@ extension UnfinishedObject {
         return attributes
     }
 
-    /// The object that a row names; `nil` for a live row.
+    /// Reads the object that a row records; `nil` for a live row.
     ///
-    /// - Throws: `KeychainError` with code `vaultDamaged` for a row that does not open.
+    /// - Throws: `KeychainError` with code `vaultDamaged` for a row that cannot be opened.
     init?(_ row: SealedRow, _ keys: VaultKeys) throws {
         guard row.state != .live else { return nil }
         let (_, attributes) = try keys.openAttributes(row)
@@ -126,16 +126,16 @@ extension UnfinishedObject {
 }
 
 extension AttributeName {
-    /// In a row of a key that is generated: `CKA_ID` once the public key is known.
+    /// In the row of a key that is being generated: the final `CKA_ID`, once the public key is known.
     fileprivate static let finalObjectID = AttributeName(rawValue: "_cif")
-    /// In a row of an object that is destroyed: the identities of the rows that go with it, one after the other.
+    /// In the row of an object that is being destroyed: the identities of the rows to delete with it, concatenated.
     fileprivate static let removedRows = AttributeName(rawValue: "_rms")
 }
 
 extension StoreReader {
-    /// The objects that a change is making or destroying.
+    /// The objects that changes are making or destroying.
     ///
-    /// - Throws: `KeychainError` with code `vaultDamaged` for a row that does not open.
+    /// - Throws: `KeychainError` with code `vaultDamaged` for a row that cannot be opened.
     func unfinishedObjects(_ keys: VaultKeys) throws -> [UnfinishedObject] {
         try unfinishedRows().compactMap { try UnfinishedObject($0, keys) }
     }

@@ -2,28 +2,30 @@ import CLinux
 import Foundation
 import KeyfobPrimitives
 
-/// The write lock of a keychain: one process at a time changes objects on its token. Of the same make is the lock of
-/// an order for a certificate.
+/// The write lock of a keychain: only one process at a time changes objects on its token.
 ///
-/// An advisory lock on a file beside the vault, so that the kernel releases it with the process. It is
-/// separate from SQLite's own lock because a change to a token spans two transactions: the intent must be
-/// on disk before the first object is made. The file holds who has it, for the message to those who wait.
+/// It is an advisory lock on a file beside the vault, so the kernel releases it when the process ends. It is separate
+/// from SQLite's lock because a change to a token spans two transactions: the intent must be on disk before the first
+/// object is created. The holder writes its name into the file, for the error message of processes that wait.
+/// Certificate orders use the same type of lock.
 struct VaultLock: Sendable {
     let path: String
-    /// What messages call what is locked.
+    /// The name of the locked thing in messages.
     let name: String
-    /// What messages say of it between its name and its holder.
+    /// The text between `name` and the holder in messages.
     var state = "is in use by"
-    /// What it means to the keychain that the lock cannot be opened.
+    /// Converts the error of a lock file that cannot be opened into one about the keychain.
     var explain: @Sendable (KeychainError) -> KeychainError = { $0 }
 
-    /// Runs `body` while this process alone may change the token.
+    /// Runs `body` while this process holds the lock.
     ///
-    /// - Throws: `KeychainError` with code `vaultBusy` when `deadline` passes first.
+    /// - Throws: `KeychainError` with code `vaultBusy` when `deadline` passes first, `refused`, `diskFull` or
+    ///   `vaultUnavailable` if the lock cannot be taken; errors of `body`.
     func withLock<Result>(until deadline: Deadline, _ body: () throws -> Result) throws -> Result {
         let descriptor = unsafe keyfob_open(path, O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw explain(unopened(errno)) }
-        // Unlocked by name: a child that was forked meanwhile has the descriptor, too, and would keep the lock.
+        // Unlock explicitly: a child process forked in the meantime has inherited the descriptor and would keep the
+        // lock.
         defer {
             flock(descriptor, LOCK_UN)
             close(descriptor)
@@ -38,17 +40,16 @@ struct VaultLock: Sendable {
                     details: ["path": path])
             }
             guard !deadline.hasPassed else { throw busy(waited: Date().timeIntervalSince(started)) }
-            // Short enough not to be felt; there is no way to wait for a lock with a deadline.
+            // `flock` has no timeout, so poll at a short interval.
             usleep(2_000)
         }
         LockHolder.record(in: descriptor)
         return try body()
     }
 
-    /// As `withLock(until:_:)`; `body` is run without the lock where its file cannot be had, as on a file system that
-    /// takes nothing.
+    /// Runs `body` with the lock, or without it if the lock cannot be taken, for example on a read-only file system.
     ///
-    /// - Throws: `KeychainError` with code `vaultBusy` when `deadline` passes first; what `body` throws.
+    /// - Throws: `KeychainError` with code `vaultBusy` when `deadline` passes first; errors of `body`.
     func withLockWherePossible<Result>(until deadline: Deadline, _ body: () throws -> Result) throws -> Result {
         var isHeld = false
         do {
@@ -63,7 +64,7 @@ struct VaultLock: Sendable {
         let reason = "\(path) cannot be opened: \(unsafe String(cString: strerror(number)))."
         switch number {
         case ENOSPC, EDQUOT: return .diskFull(at: path)
-        // As SQLite's refusal of the same is told.
+        // The same error as for SQLite's refusal to write.
         case EACCES, EPERM, EROFS:
             return KeychainError(
                 .refused, "\(name) is read-only; nothing was changed.",
@@ -78,7 +79,7 @@ struct VaultLock: Sendable {
 
     private func busy(waited: TimeInterval) -> KeychainError {
         let holder = LockHolder.name(in: path)
-        // The holder has written its name when it took the lock.
+        // The holder wrote its name when it took the lock, so the modification time tells since when it is held.
         let since = (try? FileManager.default.attributesOfItem(atPath: path)[.modificationDate]) as? Date
         let time = since.map { " for \(max(0, Int(Date().timeIntervalSince($0)))) s" } ?? ""
         return KeychainError(

@@ -2,29 +2,30 @@ import Foundation
 import KeyfobPrimitives
 import PKCS11
 
-/// Which of a user's keychains the keys on a token seal.
+/// Maps the wrapping keys on a token to the user's keychains that they seal.
 ///
-/// Whoever tidies a token up goes by a list of what is on it, and with a key that is not marked there all passwords of
-/// a keychain are lost: where a keychain cannot be read, the name that its first key bears marks that.
+/// People clean up a token by the list of its objects. If a wrapping key is not marked there and gets deleted, all
+/// passwords of its keychain are lost. For a keychain that cannot be read, the label of its first key serves as the
+/// mark.
 struct WrappingKeyOwners {
     /// The keychains' names, by the keys' `CKA_ID`.
     private var names: [Data: String] = [:]
-    /// Those of keychains that cannot be read, by the label of their first key.
+    /// The names of keychains that cannot be read, by the label of their first key.
     private var namesByLabel: [String: String] = [:]
 
-    /// Of a token without a keychain.
+    /// Creates the empty map, for a token without a keychain.
     init() {}
 
-    /// Of the token of a keychain.
+    /// Creates the map for the token of a keychain.
     ///
-    /// - Throws: `KeychainError` where the keychain's own vault cannot be read.
+    /// - Throws: `KeychainError` if the keychain's own vault cannot be read.
     init(of keychain: Keychain) throws {
         for row in try keychain.wrappingKeyRows() { names[row.objectID] = keychain.name }
-        // A token that Keyfob made has one keychain.
+        // A token created by Keyfob has exactly one keychain.
         guard keychain.token.softHSM == nil else { return }
-        // The other keychains are no reason to hide this one's token.
+        // If the other keychains cannot be listed, still show this one's.
         guard let listing = try? Keychains(keychain.directories).listing() else { return }
-        // For all of them together.
+        // One deadline for all keychains together.
         let deadline = keychain.deadline
         let use: SQLiteStore.Use = keychain.options.isOneShot ? .oneShot : .look
         for other in listing.keychains where other.uuid != keychain.configuration.uuid && other.module != .softHSM {
@@ -36,7 +37,7 @@ struct WrappingKeyOwners {
         }
     }
 
-    /// The keychain that a key seals; `nil` for any other object.
+    /// The name of the keychain that a key seals; `nil` for any other object.
     func keychain(sealedBy object: TokenObject) -> String? {
         guard object.objectClass == .secretKey else { return nil }
         return names[object.id] ?? object.label?.text.flatMap { namesByLabel[$0] }
@@ -44,8 +45,10 @@ struct WrappingKeyOwners {
 }
 
 extension KeychainConfiguration {
-    /// The wrapping keys of the keychain's vault; `nil` where that cannot be read, which is told to whoever opens it,
-    /// or where another process keeps everybody else out until `deadline`.
+    /// The wrapping keys of the keychain's vault; `nil` if the vault cannot be read or another process locks it until
+    /// `deadline`.
+    ///
+    /// Opening the keychain reports the reason.
     fileprivate func wrappingKeyRows(_ use: SQLiteStore.Use, until deadline: Deadline) -> [WrappingKeyRow]? {
         try? SQLiteStore(
             path: vault, keychain: name, use: use, busyTimeout: deadline.remainingSeconds

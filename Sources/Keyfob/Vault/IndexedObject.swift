@@ -1,10 +1,10 @@
 import Foundation
 
-/// One object on the token as the vault's index remembers it.
+/// One object on the token, as the vault's index stores it.
 struct IndexedObject: Sendable {
-    /// What the entry is found by.
+    /// The key under which the entry is found.
     let key: Data
-    /// Public objects are kept in clear (a token shows them without a login); others are sealed.
+    /// The object: in clear if it is public, because a token shows those without a login, and otherwise sealed.
     var content: Content
 
     enum Content: Sendable {

@@ -1,53 +1,52 @@
 import Foundation
 
-/// Which version of which row is the current one: a Merkle tree over the ids of the vault's rows.
+/// A Merkle tree over the ids of the vault's rows, which records the current version of each row.
 ///
-/// A row's ciphertexts open wherever they are whole, so an older copy of a row would too. The tree tells it apart:
-/// its leaves hold the tags of the ciphertexts that were written last, every node is authenticated by its parent,
-/// and the root by a code under a key of the vault. Reading or writing a row touches one node for each level, of
-/// which 262,144 rows need three.
+/// Every intact ciphertext opens, so an older copy of a row would open too. The tree detects such a copy. Its leaves
+/// hold the tags of the ciphertexts that were written last, each node is authenticated by its parent, and the root by a
+/// code under a key of the vault. Reading or writing a row touches one node per level; 262,144 rows need three levels.
 ///
-/// One value serves one transaction. A node is read and checked when it is first needed; changes are kept in memory
-/// and written by `flush`, so that each node is written once however many rows under it change.
+/// One value serves one transaction. A node is read and checked when it is first needed. Changes stay in memory until
+/// `flush` writes them, so that each node is written once however many rows under it change.
 final class RowTree {
-    /// How many children a node has, and the logarithm of that.
+    /// The number of children of a node. `bits` is its binary logarithm.
     static let fanOut = 64
     private static let bits = 6
 
-    /// What a parent knows of a child, or a leaf node of a row.
+    /// The record that a parent has of a child, or a leaf node of a row.
     struct Entry: Hashable, Sendable {
         var high: UInt64 = 0
         var low: UInt64 = 0
 
-        /// No child, no row.
+        /// The entry of a child or row that does not exist.
         static let none = Entry()
         static let byteCount = 16
     }
 
-    /// Where a node is.
+    /// The place of a node in the tree.
     struct NodeID: Hashable {
         let level: Int
         let position: Int64
 
-        /// The number under which a store keeps the node; nodes of one level lie together.
+        /// The number under which a store keeps the node. The nodes of one level have consecutive numbers.
         var number: Int64 { Int64(level) << 58 | position }
         var parent: NodeID { NodeID(level: level + 1, position: position >> Int64(RowTree.bits)) }
         var indexInParent: Int { Int(position) & (RowTree.fanOut - 1) }
     }
 
-    /// The top of the tree: what everything below is checked against.
+    /// The root of the tree, against which all nodes are checked.
     struct Root: Hashable, Sendable {
         /// The level of the topmost node.
         var height = 0
-        /// Counts the transactions that changed a row.
+        /// The number of transactions that changed a row.
         var counter: UInt64 = 0
-        /// How many rows there are.
+        /// The number of rows.
         var count: Int64 = 0
         /// The topmost node's digest.
         var digest = Entry.none
     }
 
-    /// Keeps the nodes and the root, in the transaction of the tree.
+    /// The storage of the nodes and the root, within the tree's transaction.
     protocol Storage {
         func treeRoot() throws -> [UInt8]?
         func treeNode(_ number: Int64) throws -> [UInt8]?
@@ -57,21 +56,23 @@ final class RowTree {
         func removeTreeNodes() throws
     }
 
-    /// What one transaction has checked, for the next: it holds for as long as the root is the same to the byte.
+    /// The nodes that one transaction has checked, for use by the next one.
+    ///
+    /// It is valid as long as the bytes of the root stay the same.
     struct Snapshot: Sendable {
         fileprivate let bytes: [UInt8]
         let root: Root
-        /// The checked nodes above the leaves; one for 64 of these.
+        /// The checked nodes above the leaf nodes: one for 64 leaf nodes.
         fileprivate let nodes: [NodeID: [UInt8]]
 
-        /// Whether this says more than `other`, or something newer.
+        /// Whether this snapshot is newer than `other`, or has more nodes of the same root.
         func isBetter(than other: Snapshot?) -> Bool {
             guard let other else { return true }
             return bytes == other.bytes ? nodes.count > other.nodes.count : root.counter > other.root.counter
         }
     }
 
-    /// More are not kept for the next transaction: 4 MiB, and 16 million rows.
+    /// The most nodes that are kept for the next transaction: 4 MiB, enough for 16 million rows.
     private static let maximumKnown = 4096
 
     private let key: RowTreeKey
@@ -80,30 +81,30 @@ final class RowTree {
     private var loaded: (bytes: [UInt8], root: Root)?
     private var isChanged = false
     private var dirty: [NodeID: [UInt8]] = [:]
-    /// Nodes above the leaves that were checked.
+    /// The checked nodes above the leaf nodes.
     private var known: [NodeID: [UInt8]] = [:]
-    /// The leaf node last used, checked: a walk in the order of the ids checks each once.
+    /// The leaf node used last, already checked. A walk in the order of the ids checks each leaf node once.
     private var lastLeaf: (position: Int64, bytes: [UInt8])?
 
-    /// A tree that is not read yet.
+    /// Makes a tree that reads its nodes from `storage` when they are needed.
     ///
-    /// - Parameter previous: What a transaction has checked that ended before this one began.
+    /// - Parameter previous: What a transaction checked that ended before this one began.
     init(key: RowTreeKey, storage: any Storage, previous: Snapshot? = nil) {
         self.key = key
         self.storage = storage
         self.previous = previous
     }
 
-    /// What was checked, where anything was: to be kept once the transaction is committed.
+    /// The checked nodes, to be kept after the commit; `nil` if this transaction read nothing or is not flushed.
     var snapshot: Snapshot? {
         guard let loaded, !isChanged else { return nil }
         return Snapshot(
             bytes: loaded.bytes, root: loaded.root, nodes: known.count <= Self.maximumKnown ? known : [:])
     }
 
-    /// The root.
+    /// Returns the root.
     ///
-    /// - Throws: `KeychainError` with code `vaultDamaged` where it is missing, forged, or older than one that this
+    /// - Throws: `KeychainError` with code `vaultDamaged` if the root is missing, forged, or older than one that this
     ///   process has seen.
     func root() throws -> Root {
         if let loaded { return loaded.root }
@@ -114,7 +115,7 @@ final class RowTree {
             return previous.root
         }
         guard let root = try key.open(bytes) else { throw Self.damaged() }
-        // The counter goes up with every change: the same one with another root is another history.
+        // Every change increments the counter, so another root with the same counter belongs to another history.
         guard root.counter > previous?.root.counter ?? 0 else {
             throw KeychainError(
                 .vaultDamaged, "the vault is older than it was a moment ago: an earlier copy was put in its place.",
@@ -124,17 +125,18 @@ final class RowTree {
         return root
     }
 
-    /// What the tree has of a row; `none` where the vault has no such row.
+    /// Returns the entry of a row; `none` if the tree has no such row.
     ///
-    /// - Throws: `KeychainError` with code `vaultDamaged` where a node on the way is not what its parent says.
+    /// - Throws: `KeychainError` with code `vaultDamaged` if the root or a node on the path fails its check.
     func entry(of row: Int64) throws -> Entry {
         guard row >= 0, row >> Int64(Self.bits * (try root().height + 1)) == 0 else { return .none }
         return try node(NodeID(level: 0, position: row >> Int64(Self.bits))).entry(Int(row) & (Self.fanOut - 1))
     }
 
-    /// Records a row; `none` takes it out.
+    /// Records a row; `none` removes its entry.
     ///
-    /// - Throws: As `entry(of:)`; `vaultDamaged` also for a row to be recorded with an id below zero.
+    /// - Throws: `KeychainError` with code `vaultDamaged` if the root or a node on the path fails its check, or if
+    ///   `row` is negative.
     func set(_ entry: Entry, of row: Int64) throws {
         let old = try self.entry(of: row)
         guard old != entry else { return }
@@ -145,12 +147,12 @@ final class RowTree {
         isChanged = true
     }
 
-    /// Writes what has changed.
+    /// Writes the changed nodes and the root.
     func flush() throws {
         guard isChanged else { return }
         var level = 0
         while try level <= root().height {
-            // In order: a batch of new nodes is then appended.
+            // In the order of their numbers, so that SQLite appends a batch of new nodes.
             let nodes = dirty.filter { $0.key.level == level }.sorted { $0.key.position < $1.key.position }
             for (id, bytes) in nodes {
                 let isEmpty = bytes.allSatisfy { $0 == 0 }
@@ -175,9 +177,9 @@ final class RowTree {
         isChanged = false
     }
 
-    /// Begins a tree without rows, in the place of one that may be damaged.
+    /// Starts a tree without rows in place of the present one, which may be damaged.
     func makeEmpty() throws {
-        // Later than any root that was seen. One that cannot be read has no counter that counts.
+        // The counter must exceed that of any root seen before. A root that cannot be read does not count.
         let counter = max(previous?.root.counter ?? 0, (try? root().counter) ?? 0)
         try storage.removeTreeNodes()
         loaded = ([], Root(counter: counter))
@@ -212,7 +214,7 @@ final class RowTree {
     }
 
     private func change(_ id: NodeID, _ index: Int, _ entry: Entry) throws {
-        // Taken out, so that it is changed in place.
+        // Removed from the dictionary, so that the array is changed in place and not copied.
         var bytes = try dirty.removeValue(forKey: id) ?? node(id)
         bytes.setEntry(entry, index)
         dirty[id] = bytes
@@ -223,7 +225,7 @@ final class RowTree {
         while row >> Int64(Self.bits * (root.height + 1)) != 0 {
             let top = NodeID(level: root.height + 1, position: 0)
             var bytes = [UInt8](repeating: 0, count: Self.fanOut * Entry.byteCount)
-            // Where the old top has changed, `flush` brings this up to date.
+            // If the old top has changed, `flush` updates this entry.
             bytes.setEntry(root.digest, 0)
             root.height += 1
             dirty[top] = bytes

@@ -3,7 +3,7 @@ import GRDB
 
 /// Copies of a vault.
 extension SQLiteStore {
-    /// Writes a copy of a vault to a new file of mode 0600, while other processes use the vault.
+    /// Writes a copy of a vault to a new file of mode 0600 while other processes use the vault.
     ///
     /// The copy contains every transaction that was committed before the call.
     ///
@@ -12,16 +12,18 @@ extension SQLiteStore {
     ///   - target: The new file.
     ///   - keychain: The name of the keychain, for messages.
     ///   - busyTimeout: How long to wait for another process that keeps the vault locked, in seconds.
-    /// - Throws: `KeychainError`; as `init(path:keychain:use:busyTimeout:explain:)`.
+    /// - Throws: `KeychainError` with code `refused` if an interrupted removal is not finished, `vaultUnavailable` if
+    ///   the vault is missing or cannot be used, `vaultDamaged`, `vaultTooNew`, `unsafeFile`, `vaultBusy` or
+    ///   `diskFull`.
     static func copy(_ path: String, to target: String, keychain: String, busyTimeout: TimeInterval) throws {
-        // Checks what the file is, and who may write it.
+        // Checks that the file is a vault and that other users cannot write it.
         _ = try SQLiteStore(path: path, keychain: keychain, use: .look, busyTimeout: busyTimeout)
         do {
             let database = try connect(path: path, use: .look, busyTimeout: busyTimeout)
             let removals = try database.read { db in
                 try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM item WHERE state = ?", arguments: [RowState.removing.rawValue])
             }
-            // A restored copy would finish the removal, and destroy a key that was imported again since.
+            // A restored copy would finish the removal and destroy a key that was imported again in the meantime.
             guard removals == 0 else {
                 throw KeychainError(
                     .refused, "an interrupted removal of keychain \"\(keychain)\" is not finished; no backup was made.",

@@ -1,10 +1,11 @@
 import Foundation
 import GRDB
 
-/// What SQLite's errors mean to a keychain.
+/// Translation of SQLite's errors.
 extension SQLiteStore {
-    /// As `translate(_:path:title:)`, by `explain` where the file is not there any more: of one that another process
-    /// has removed, what is left looks damaged.
+    /// Translates an error with `translate(_:path:title:)`, then with `explain` if the file no longer exists.
+    ///
+    /// A vault that another process is removing looks damaged.
     static func translate(
         _ error: any Error, path: String, title: String, _ explain: (KeychainError) -> KeychainError
     ) -> any Error {
@@ -13,7 +14,7 @@ extension SQLiteStore {
         return explain(known)
     }
 
-    /// The error of a vault whose file is not there.
+    /// Returns the error for a vault whose file does not exist.
     static func missing(_ path: String) -> KeychainError {
         KeychainError(
             .vaultUnavailable, "the vault \(path) is missing.",
@@ -25,10 +26,10 @@ extension SQLiteStore {
         let title = title ?? "the vault \(path)"
         guard let error = error as? DatabaseError else {
             guard error is RowDecodingError else { return error }
-            // The decoding error itself quotes the row.
+            // The decoding error would quote the row.
             return damage(title, "a column has another type", path)
         }
-        // By its number, for who tells results apart that have one code here.
+        // The number lets a caller distinguish results that share a code here.
         let details = ["path": path, "sqlite": "\(error.resultCode.rawValue)"]
         switch error.resultCode {
         case .SQLITE_CONSTRAINT where error.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE:
@@ -40,7 +41,7 @@ extension SQLiteStore {
                 cause: error.withoutSQL)
         case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT, .SQLITE_MISMATCH, .SQLITE_CONSTRAINT:
             return damage(title, error.message ?? "\(error.resultCode)", path, cause: error.withoutSQL)
-        // Our statements never change: what SQLite does not understand of them are tables that are not ours.
+        // The statements are constant, so this error means that the file has other tables.
         case .SQLITE_ERROR where error.isAboutTables:
             return damage(title, error.message ?? "\(error.resultCode)", path, cause: error.withoutSQL)
         case .SQLITE_READONLY, .SQLITE_PERM:
@@ -66,7 +67,7 @@ extension SQLiteStore {
         }
     }
 
-    /// The file of a vault, or its directory, that this process may not open; `nil` where it may open them all.
+    /// Returns the first file of a vault, or its directory, that this process may not open; `nil` if it may open all.
     private static func deniedPart(of path: String) -> String? {
         func isDenied(_ place: String, _ mode: Int32) -> Bool { unsafe access(place, mode) != 0 && errno == EACCES }
         let directory = URL(fileURLWithPath: path).deletingLastPathComponent().filePath
@@ -85,22 +86,24 @@ extension SQLiteStore {
 }
 
 extension KeychainError {
-    /// How a vault is restored. A journal beside it belongs to the file that is there now.
+    /// Returns the instructions for restoring a vault.
+    ///
+    /// A journal beside the vault belongs to the present file, so it must be removed.
     package static func restoring(vault path: String) -> String {
         "Restore \(path) from a backup while no program uses it, and remove \(path)-journal if it is there."
     }
 }
 
 extension DatabaseError {
-    /// Whether a plain error of SQLite's says that a statement and the tables of the file do not fit.
+    /// Whether this `SQLITE_ERROR` means that a statement does not fit the tables of the file.
     ///
-    /// The others are those of a transaction that SQLite has ended by itself, as on a full disk.
+    /// Other errors of this code come from a transaction that SQLite has ended itself, for example on a full disk.
     fileprivate var isAboutTables: Bool {
         let texts = ["no such table", "no such column", "has no column", "no such index", "foreign key mismatch"]
         return texts.contains { message?.contains($0) ?? false }
     }
 
-    /// The same error without statement and arguments, which are digests and ciphertext but nobody's business.
+    /// The same error without its statement and arguments, which would put digests and ciphertext into messages.
     fileprivate var withoutSQL: DatabaseError {
         DatabaseError(resultCode: extendedResultCode, message: message)
     }

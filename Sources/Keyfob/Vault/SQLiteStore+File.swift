@@ -3,12 +3,14 @@ import Foundation
 import GRDB
 import GRDBSQLite
 
-/// What is looked at before SQLite reads a vault.
+/// Checks of a vault's file before SQLite reads it.
 extension SQLiteStore {
-    /// Checks that the file is a vault before SQLite opens it. SQLite would write a header into an empty file, and
-    /// change the journal of another program's database.
+    /// Checks that the file is a vault before SQLite opens it.
     ///
-    /// - Throws: `KeychainError` with code `vaultDamaged`; `vaultUnavailable` where the file cannot be read.
+    /// SQLite would write a header into an empty file, and would change the journal of another program's database.
+    ///
+    /// - Throws: `KeychainError` with code `vaultDamaged` if the file is not a vault, or `vaultUnavailable` if it
+    ///   cannot be read.
     static func checkFile(_ db: Database, path: String) throws {
         let header = try bytes(100, at: 0, of: db, path: path)
         let magic = Array("SQLite format 3".utf8) + [0]
@@ -19,10 +21,10 @@ extension SQLiteStore {
         }
     }
 
-    /// Bytes of the file; zero behind its end.
+    /// Reads bytes of the file; those past its end are zero.
     ///
-    /// They are read through the connection's own descriptor. Closing another descriptor of the file would drop the
-    /// fcntl(2) locks that the connections of this process hold on it.
+    /// The call uses the connection's own descriptor. Closing another descriptor of the file would release the fcntl(2)
+    /// locks that the connections of this process hold on it.
     private static func bytes(_ count: Int, at offset: Int, of db: Database, path: String) throws -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         var file: UnsafeMutablePointer<sqlite3_file>?
@@ -36,7 +38,7 @@ extension SQLiteStore {
         let result = unsafe bytes.withUnsafeMutableBytes {
             unsafe read(file, $0.baseAddress, CInt($0.count), sqlite3_int64(offset))
         }
-        // What a short file lacks is zero.
+        // SQLite fills the part past the end of a short file with zeros.
         guard result == SQLITE_OK || result == ResultCode.SQLITE_IOERR_SHORT_READ.rawValue else {
             throw DatabaseError(resultCode: ResultCode(rawValue: result))
         }

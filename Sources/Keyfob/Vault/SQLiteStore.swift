@@ -4,46 +4,47 @@ import GRDB
 import GRDBSQLite
 import KeyfobPrimitives
 
-/// The vault in one SQLite file, through GRDB.
+/// A vault in one SQLite file, accessed through GRDB.
 ///
-/// SQLite keeps a rollback journal, so that the vault is one file between two transactions. Write-ahead logging would
-/// save two syncs a commit, but its shared memory ends a process with SIGBUS on a full disk, and a log that is
-/// restored apart from its file spoils it.
+/// SQLite keeps a rollback journal, so the vault is a single file between transactions. Write-ahead logging would save
+/// two syncs per commit. But its shared memory ends a process with SIGBUS on a full disk, and restoring a log without
+/// its file corrupts the vault.
 ///
-/// A reader keeps writers of other processes from committing. Transactions are therefore short: no token operation
-/// and no code of the caller runs inside one.
+/// A reader keeps the writers of other processes from committing. Transactions are therefore short: they include no
+/// token operation and no code of the caller.
 final class SQLiteStore: ItemStore {
     let identity: Data
     private let connection: VaultConnection
     private let path: String
     private let fileNumber: UInt64?
-    /// What messages call the vault.
+    /// The name of the vault in messages.
     private let title: String
-    /// What an error means to the keychain.
+    /// Replaces the error of a vault whose file no longer exists with the keychain's error.
     private let explain: @Sendable (KeychainError) -> KeychainError
-    /// The newest record of the rows that this process has seen, as far as it was checked.
+    /// The newest record of the rows that this process has seen, with the nodes that it has checked.
     private let newestRecord = Lock<RowTree.Snapshot?>(nil)
 
     /// How a process is going to use the store.
     enum Use: Sendable {
-        /// Many calls: the cache holds the upper levels of a large vault's indexes.
+        /// Many calls. The cache holds the upper levels of a large vault's indexes.
         case server
-        /// A few calls before the process ends. The connection is closed as `VaultConnection.closeKeepingQueue` says.
+        /// A few calls before the process ends. `VaultConnection.closeKeepingQueue` closes the connection.
         case oneShot
-        /// A few calls in a process that goes on.
+        /// A few calls in a process that keeps running.
         case look
     }
 
-    /// Opens a vault and brings its schema up to date.
+    /// Opens a vault.
     ///
     /// - Parameters:
-    ///   - keychain: The name of the keychain that it belongs to, for messages.
-    ///   - busyTimeout: How long a call waits for another process that keeps it out, in seconds.
-    ///   - explain: What an error means to that keychain where the file is not there any more.
-    /// - Throws: `KeychainError`; `vaultUnavailable` where the file is missing or cannot be opened, `refused` where
-    ///   nobody but others may read it,
-    ///   `vaultDamaged` where it is not a vault or not a database, `vaultTooNew` where a newer version wrote it,
-    ///   `unsafeFile` where others than the owner can write it or its directory.
+    ///   - path: The file of the vault.
+    ///   - keychain: The name of the keychain that the vault belongs to, for messages.
+    ///   - use: How the process is going to use the store.
+    ///   - busyTimeout: How long a call waits for another process that keeps the vault locked, in seconds.
+    ///   - explain: Replaces the error of a vault whose file no longer exists.
+    /// - Throws: `KeychainError` with code `vaultUnavailable` if the file is missing or cannot be opened, `refused` if
+    ///   this user may not read it, `unsafeFile` if another user can write it or its directory, `vaultDamaged` if it is
+    ///   not a vault or not a database, or `vaultTooNew` if a newer version wrote it.
     init(
         path: String, keychain: String? = nil, use: Use, busyTimeout: TimeInterval,
         explain: @escaping @Sendable (KeychainError) -> KeychainError = { $0 }
@@ -55,7 +56,7 @@ final class SQLiteStore: ItemStore {
             guard [ENOENT, ENOTDIR].contains(errno) else { throw KeychainError.file("read", path, errno) }
             throw explain(Self.missing(path))
         }
-        // Another user who can write the file could replace it with an earlier copy, or destroy it.
+        // Another user with write access could replace the file with an earlier copy, or destroy it.
         for suffix in ["", "-journal"] { try PrivateFile.requireUnwritableByOthers(path + suffix) }
         guard unsafe access(path, R_OK) == 0 else {
             throw KeychainError.file("read", path, errno)
@@ -72,8 +73,8 @@ final class SQLiteStore: ItemStore {
 
     /// Makes a new, empty vault of mode 0600.
     ///
-    /// - Throws: `KeychainError`; `duplicateKeychain` where the file exists, `refused`, `diskFull`, `fileUnavailable`
-    ///   or `vaultUnavailable` where it cannot be made.
+    /// - Throws: `KeychainError` with code `duplicateKeychain` if the file exists, or `refused`, `diskFull`,
+    ///   `fileUnavailable` or `vaultUnavailable` if it cannot be made.
     static func create(path: String, identity: Data) throws {
         let descriptor = unsafe keyfob_open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
@@ -98,12 +99,12 @@ final class SQLiteStore: ItemStore {
         }
     }
 
-    /// Removes a vault with the files beside it: SQLite's journal and the lock of writers to the token. Does
-    /// nothing where it is gone already.
+    /// Removes a vault and the files beside it: SQLite's journal and the lock of writers to the token.
     ///
-    /// The vault itself goes first. A journal without its vault is removed the next time.
+    /// The vault goes first; a journal without its vault is removed by the next call. A file that does not exist is
+    /// ignored.
     ///
-    /// - Throws: As `PrivateFile.remove`; `fileUnavailable` where the directory cannot be synced.
+    /// - Throws: `KeychainError` if a file cannot be removed or the directory cannot be synced.
     static func remove(path: String) throws(KeychainError) {
         let file = URL(fileURLWithPath: path, isDirectory: false)
         if try PrivateFile.remove(file) { try PrivateFile.synchronizeDirectory(file.deletingLastPathComponent()) }
@@ -131,18 +132,18 @@ final class SQLiteStore: ItemStore {
     }
 
     private static func pragmas(for use: Use) -> String {
-        // TRUNCATE with FULL syncs the journal's new length too: a commit that has returned survives a power cut.
+        // TRUNCATE with FULL also syncs the journal's new length, so a commit that has returned survives a power cut.
         var pragmas = "PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = FULL"
         // In KiB.
         pragmas += use == .server ? "; PRAGMA cache_size = -64000" : "; PRAGMA cache_size = -16000"
-        // Deleted content is overwritten in pages that stay in use. Pages that become free as a whole, such as the
-        // overflow pages of a large secret, keep their ciphertext until they are used again; ON would write each of
+        // FAST overwrites deleted content in pages that stay in use. Pages that become free as a whole, such as the
+        // overflow pages of a large secret, keep their ciphertext until they are used again. ON would write each of
         // them once more.
         pragmas += "; PRAGMA secure_delete = FAST"
         return pragmas
     }
 
-    /// Sets pragmas, past GRDB's statements: those take a command that reads one secret longer than reading it.
+    /// Sets pragmas without GRDB's statements, which take a command longer than reading one secret.
     private static func set(_ pragmas: String, of db: Database) throws {
         let result = unsafe sqlite3_exec(db.sqliteConnection, pragmas, nil, nil, nil)
         guard result == SQLITE_OK else {
@@ -174,17 +175,17 @@ final class SQLiteStore: ItemStore {
     }
 
     func read<Result>(_ tree: RowTreeKey?, _ body: (any StoreReader) throws -> Result) throws -> Result {
-        // Taken before the transaction begins, which therefore sees at least this much.
+        // Read before the transaction begins, so the transaction sees at least this state.
         let newest = newestRecord.withLock { $0 }
         do {
-            // Reentrant: a caller that walks the items may ask for the secret of the one at hand.
+            // Reentrant, because a caller that walks the items may read the secret of the current one.
             return try connection.use { try $0.unsafeReentrantRead { db in
                 guard !db.isInsideTransaction else { return try body(SQLiteTransaction(db, tree)) }
                 var result: Result?
                 try db.inTransaction(.deferred) {
                     let transaction = SQLiteTransaction(db, tree, previous: newest)
                     result = try body(transaction)
-                    // What a reader sees was committed.
+                    // A reader sees only committed changes.
                     note(transaction.tree)
                     return .commit
                 }
@@ -198,14 +199,14 @@ final class SQLiteStore: ItemStore {
         try requireKeychain()
         let newest = newestRecord.withLock { $0 }
         do {
-            // Reentrant, so as to refuse it: GRDB would end the process.
+            // Reentrant, so that a nested write can be refused; GRDB would end the process.
             return try connection.use { try $0.unsafeReentrantWrite { db in
                 guard !db.isInsideTransaction else {
                     throw KeychainError(
                         .refused, "\(title) cannot be changed from within a reading of it.",
                         hint: "Change it when the reading is over.")
                 }
-                // Rolled back whole by GRDB when the body throws.
+                // GRDB rolls back the transaction if the body throws.
                 var result: Result?
                 let transaction = SQLiteTransaction(db, tree, previous: newest)
                 try db.inTransaction(.immediate) {
@@ -220,22 +221,23 @@ final class SQLiteStore: ItemStore {
         } catch { throw Self.translate(error, path: path, title: title, explain) }
     }
 
-    /// Refuses a keychain that was removed, also where another one has its path now: SQLite would go on writing into a
-    /// file that has no name any more.
+    /// Throws if the keychain was removed, even if another one has its path now.
+    ///
+    /// SQLite would otherwise keep writing to the unlinked file.
     private func requireKeychain() throws {
         guard Self.fileNumber(path) != fileNumber else { return }
         let error = explain(Self.missing(path))
-        // One that is out of sight is SQLite's to tell of.
+        // Any other vault that cannot be found is left to SQLite, which reports it.
         guard error.code != .noSuchKeychain else { throw error }
     }
 
-    /// The number of the file at `path`; `nil` where there is none.
+    /// Returns the inode number of the file at `path`; `nil` if there is none.
     private static func fileNumber(_ path: String) -> UInt64? {
         var status = stat()
         return unsafe stat(path, &status) == 0 ? UInt64(status.st_ino) : nil
     }
 
-    /// Remembers how far the record of the rows has come.
+    /// Keeps the tree's snapshot if it is newer than the present one.
     private func note(_ tree: RowTree?) {
         guard let snapshot = tree?.snapshot else { return }
         newestRecord.withLock { if snapshot.isBetter(than: $0) { $0 = snapshot } }
@@ -250,7 +252,7 @@ final class SQLiteStore: ItemStore {
                 let lacks = try Schema.lacks(db, of: model).map { VaultFinding(.fileDamaged, $0) }
                 let pages = try String.fetchAll(db, sql: "PRAGMA integrity_check").filter { $0 != "ok" }
                 let findings = lacks + pages.map { VaultFinding(.fileDamaged, $0) }
-                // Of rows whose tables are not whole nothing can be told.
+                // Rows of incomplete tables cannot be checked.
                 guard lacks.isEmpty else { return findings }
                 let orphans = try Row.fetchAll(db, sql: "PRAGMA foreign_key_check")
                     .map { _ in VaultFinding(.itemIncomplete, "a row refers to one that is missing") }
@@ -262,6 +264,6 @@ final class SQLiteStore: ItemStore {
 }
 
 extension Deadline {
-    /// `remaining` as SQLite's interface wants it.
+    /// `remaining` in the unit of SQLite's interface; infinity without a limit.
     var remainingSeconds: TimeInterval { remaining.map { $0 / .seconds(1) } ?? .infinity }
 }

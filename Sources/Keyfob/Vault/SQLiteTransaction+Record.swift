@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 
-/// The record of the rows as a whole: made, renewed, and compared with what is there.
+/// Making, renewing and checking the record of the rows.
 extension SQLiteTransaction {
     func recordedRowCount() throws -> Int {
         guard let tree else { throw KeychainError(.failed, "the vault's record of its rows was not asked for.") }
@@ -20,7 +20,7 @@ extension SQLiteTransaction {
 
     func renewRecord(_ isWhole: (SealedRow) throws -> Bool) throws -> Int {
         guard let tree else { throw KeychainError(.failed, "the vault's record of its rows was not asked for.") }
-        // What a program that knows nothing of foreign keys has left of rows that it removed.
+        // A program that does not enforce foreign keys leaves these behind when it removes rows.
         for table in ["recipient", "term"] {
             try db.execute(sql: "DELETE FROM \(table) WHERE item NOT IN (SELECT id FROM item)")
         }
@@ -31,8 +31,8 @@ extension SQLiteTransaction {
                 count += 1
                 entries.append((row.id, row.treeEntry))
             } else if let entry = try? tree.entry(of: row.id) {
-                // Mended by a backup it is what was written last; without an entry it would pass for a row that
-                // somebody added. Where the record cannot be read there is none to keep.
+                // A damaged row that a backup repairs is again the row that was written last. Without an entry it would
+                // look like a row that another program added. If the record cannot be read, there is no entry to keep.
                 entries.append((row.id, entry))
             }
         }
@@ -41,7 +41,9 @@ extension SQLiteTransaction {
         return count
     }
 
-    /// Every row, with its secret's tag but not with its secret, in pieces: so that `body` may change it.
+    /// Calls `body` with every row, with the tag of its secret but without the secret.
+    ///
+    /// The rows are fetched in batches, so that `body` may change them.
     private func forEachRowInOrder(_ body: (SealedRow) throws -> Void) throws {
         let statement = try db.cachedStatement(
             sql: """
@@ -56,7 +58,7 @@ extension SQLiteTransaction {
         }
     }
 
-    /// What is wrong with the rows that are there, each by itself or by the record of them.
+    /// Returns the findings about the rows: those of `damage`, and the differences from the record.
     func recordFindings(_ damage: (SealedRow) throws -> VaultFinding?) throws -> [VaultFinding] {
         guard let tree else { return [] }
         var findings: [VaultFinding] = []

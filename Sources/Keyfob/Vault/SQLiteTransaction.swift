@@ -4,12 +4,12 @@ import GRDBSQLite
 
 /// The calls of ``StoreReader`` and ``StoreWriter`` on one connection.
 ///
-/// Statements are cached by GRDB and columns are read by position: a list of 100,000 rows spends its
-/// time here. They are decoded by the call that throws: GRDB's subscripts end the process at a value of
-/// another type, which a damaged file may well hold.
+/// GRDB caches the statements, and columns are read by position, because a list of 100,000 rows spends its time here.
+/// Columns are decoded with the throwing call: GRDB's subscripts end the process at a value of another type, which a
+/// damaged file may hold.
 struct SQLiteTransaction: StoreWriter {
     let db: Database
-    /// The record of the rows; `nil` for a transaction that has nothing to do with rows.
+    /// The record of the rows; `nil` for a transaction that does not use rows.
     let tree: RowTree?
 
     init(_ db: Database, _ key: RowTreeKey?, previous: RowTree.Snapshot? = nil) {
@@ -23,14 +23,14 @@ struct SQLiteTransaction: StoreWriter {
         item.secret_iv, item.secret_ciphertext, item.secret_tag
         """
 
-    /// Everything but the secret, of which only the presence is asked.
+    /// All columns but those of the secret, for which only its presence is read.
     private static let columnsWithoutSecret = """
         item.id, item.identity, item.class, item.state, item.primary_key, item.version, item.created, item.modified, \
         item.attributes_iv, item.attributes_ciphertext, item.attributes_tag, \
         CASE WHEN item.secret_iv IS NULL THEN NULL ELSE x'' END, x'', x''
         """
 
-    /// The secret's tag, and not its ciphertext, which may be long.
+    /// The secret's tag without its ciphertext, which may be long.
     static let columnsWithSecretTag = """
         item.id, item.identity, item.class, item.state, item.primary_key, item.version, item.created, item.modified, \
         item.attributes_iv, item.attributes_ciphertext, item.attributes_tag, \
@@ -48,19 +48,19 @@ struct SQLiteTransaction: StoreWriter {
             attributes: SealedBytes(initializationVector: row.bytes(8), ciphertext: row.bytes(9), tag: row.bytes(10)),
             secret: hasSecret
                 ? SealedBytes(initializationVector: row.bytes(11), ciphertext: row.bytes(12), tag: row.bytes(13)) : nil)
-        // A number that is no state does not open: the state is part of the additional data.
+        // A row with an invalid state does not open, because the state is part of the additional data.
         sealed.state = RowState(rawValue: try row.decode(atIndex: 3)) ?? .live
         if withSecret, hasSecret { sealed.recipients = try recipients(of: sealed.id) }
         if let tree { sealed.recordStatus = try recordStatus(of: sealed, withSecret: withSecret, in: tree) }
         return sealed
     }
 
-    /// Compares a row with what the record has of it.
+    /// Compares a row with its entry in the record.
     private func recordStatus(of row: SealedRow, withSecret: Bool, in tree: RowTree) throws -> SealedRow.RecordStatus {
         do {
             let entry = try tree.entry(of: row.id)
             let own = row.treeEntry
-            // Without the secret's tag no more can be told than whether there is a secret.
+            // Without the secret's tag, only the presence of a secret can be compared.
             let isSameSecret = withSecret ? own.low == entry.low : (row.secret == nil) == (entry.low == 0)
             return entry != .none && own.high == entry.high && isSameSecret ? .current : .superseded
         } catch let error as KeychainError {
@@ -83,12 +83,13 @@ struct SQLiteTransaction: StoreWriter {
     ) throws {
         let columns = withSecrets ? Self.columns : Self.columnsWithoutSecret
         let marks = Array(repeating: "?", count: classDigests.count).joined(separator: ", ")
-        // The sign keeps SQLite off the index of the classes, by which it would sort the rows of several in memory.
+        // The plus sign keeps SQLite from using the index of the classes, after which it would sort the rows of several
+        // classes in memory.
         let isOfClass = classDigests.count == 1 ? "item.class = ?" : "+item.class IN (\(marks))"
         var arguments: [any DatabaseValueConvertible] = []
         let sql: String
         if let first = terms.first {
-            // The first term is the most telling one (the caller sorts them so); the others are probes.
+            // The caller sorts the terms so that the first is the most selective one; the others are probes.
             let probes = terms.dropFirst().indices.map {
                 "AND EXISTS (SELECT 1 FROM term AS t\($0) WHERE t\($0).digest = ? AND t\($0).item = item.id)"
             }
@@ -110,7 +111,7 @@ struct SQLiteTransaction: StoreWriter {
         }
     }
 
-    /// The cached statement, or a new one while the cached one is in use.
+    /// Returns the cached statement, or a new one while the cached one is in use.
     ///
     /// A loop over rows may run the same query again in its body, and one statement cannot serve both.
     private func idleStatement(_ sql: String) throws -> Statement {
@@ -242,7 +243,7 @@ struct SQLiteTransaction: StoreWriter {
         try tree.set(entry, of: id)
     }
 
-    /// Executes a statement that may find the primary key taken, and says so in the keychain's words.
+    /// Executes a statement and throws `duplicateItem` if the primary key exists already.
     private func execute(_ sql: String, _ arguments: StatementArguments) throws {
         do { try db.cachedStatement(sql: sql).execute(arguments: arguments) } catch let error as DatabaseError
             where error.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE
@@ -312,11 +313,11 @@ struct SQLiteTransaction: StoreWriter {
     }
 }
 
-/// The nodes of a ``RowTree`` in their table.
+/// The storage of a ``RowTree``'s nodes in their table.
 struct SQLiteTreeStorage: RowTree.Storage {
     let db: Database
 
-    /// The root lies behind the topmost nodes, which change together with it.
+    /// The largest number puts the root next to the topmost nodes, which change together with it.
     private static let rootNumber = Int64.max
 
     func treeRoot() throws -> [UInt8]? { try treeNode(Self.rootNumber) }
@@ -340,7 +341,7 @@ struct SQLiteTreeStorage: RowTree.Storage {
 }
 
 extension Row {
-    /// The blob in a column; empty for NULL.
+    /// Returns the blob in a column; empty for NULL.
     fileprivate func bytes(_ index: Int) -> [UInt8] {
         (try? withUnsafeData(atIndex: index) { $0.map { [UInt8]($0) } ?? [] })
             // `withUnsafeData` throws only what its body throws, and this one does not.

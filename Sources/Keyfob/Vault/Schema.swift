@@ -1,8 +1,9 @@
 import GRDB
 import KeyfobPrimitives
 
-/// The tables of the vault and their history. `VaultFormat` in the documentation describes them for
-/// somebody who writes a reader of their own; keep the two together.
+/// The tables of the vault.
+///
+/// `VaultFormat` in the documentation describes them for authors of other readers; keep the two in step.
 enum Schema {
     /// `PRAGMA application_id` of a vault: "KFOB".
     static let applicationID = 0x4B46_4F42
@@ -23,10 +24,11 @@ enum Schema {
         let name: String
     }
 
-    /// A vault in memory and its columns, for as long as the process lives: see `VaultConnection.closeKeepingQueue`.
+    /// A vault in memory and its columns, kept for the life of the process for the reason that
+    /// `VaultConnection.closeKeepingQueue` gives.
     private static let model = Lock<(queue: DatabaseQueue, columns: [Column])?>(nil)
 
-    /// Every column that a vault has.
+    /// Returns every column of a vault.
     static func columns() throws -> [Column] {
         try model.withLock { model in
             if let model { return model.columns }
@@ -40,7 +42,7 @@ enum Schema {
         }
     }
 
-    /// What a vault lacks of the columns of `model`, in words: another program, or a disk, has taken it away.
+    /// Returns messages for the columns of `model` that a vault lacks because of another program or a disk fault.
     static func lacks(_ db: Database, of model: [Column]) throws -> [String] {
         let present = Set(try columns(of: db))
         let tables = Set(present.map(\.table))
@@ -64,7 +66,7 @@ enum Schema {
         ).map { Column(table: try $0.decode(atIndex: 0), name: try $0.decode(atIndex: 1)) }
     }
 
-    /// `row_tree` holds the nodes of the rows' Merkle tree, and under the largest number its root.
+    /// `row_tree` holds the nodes of the rows' Merkle tree, with the root under the largest number.
     private static let tables = """
         CREATE TABLE vault (
             name TEXT PRIMARY KEY NOT NULL,

@@ -1,49 +1,51 @@
 import Foundation
 
-/// One item as it lies in the vault: no attribute of it is in clear.
+/// One item as the vault stores it, without any attribute in clear.
 struct SealedRow: Sendable {
-    /// `rowid`; never reused. Zero before the row is inserted.
+    /// The `rowid`, which is never reused; zero before the row is inserted.
     var id: Int64 = 0
-    /// The item's identity, 16 random bytes: the core of its persistent reference.
+    /// The item's identity: 16 random bytes, which its persistent reference contains.
     var identity: Data
-    /// Keyed digest of the item's class.
+    /// The keyed digest of the item's class.
     var classDigest: Data
     /// Whether the row is an item, or an object on the token that a change is making or destroying.
     var state = RowState.live
-    /// Keyed digest of the primary key; unique in the vault.
+    /// The keyed digest of the primary key; unique in the vault.
     var primaryKey: Data
-    /// Counts the versions of the row, from 1; part of the additional data of both ciphertexts.
+    /// The version of the row, counted from 1; part of the additional data of both ciphertexts.
     var version: Int64
-    /// Milliseconds since 1970.
+    /// The time of creation in milliseconds since 1970.
     var created: Int64
-    /// Milliseconds since 1970, as sealed in the attributes: what is shown, and the next one is made from, is there.
+    /// The time of the last change in milliseconds since 1970.
+    ///
+    /// The sealed attributes hold the same time. That one is shown to callers and is the base of the next one.
     var modified: Int64
-    /// The attributes, under the metadata key.
+    /// The attributes, sealed under the metadata key.
     var attributes: SealedBytes
-    /// The secret, under the row key; `nil` for an item without one.
+    /// The secret, sealed under the row key; `nil` for an item without a secret.
     var secret: SealedBytes?
-    /// The row key's recipients; empty for an item without a secret. Filled only where a caller asks for secrets.
+    /// The recipients of the row key; empty for an item without a secret, and unless the caller reads secrets.
     var recipients: [Recipient] = []
-    /// Keyed digests of the indexed attributes. Written, never read back.
+    /// The keyed digests of the indexed attributes. They are written, but never read back.
     var terms: Set<Data> = []
     /// The name of an object that the token shows without a login; `nil` for all other rows.
     var publicName: PublicName?
-    /// What the vault's record of its rows says of this one, for a row that was read.
+    /// The row's status in the vault's record of its rows, for a row that was read.
     var recordStatus = RecordStatus.unknown(KeychainError(.failed, "a row was read without the vault's record of its rows."))
 
     /// Whether a row is the one that was written last.
     enum RecordStatus: Sendable {
-        /// It is.
+        /// The row is the one that was written last.
         case current
-        /// It is not: an older copy, or one of a row that was removed.
+        /// The row is an older copy, or was removed.
         case superseded
-        /// The record cannot be read, or was not asked for.
+        /// The record cannot be read, or was not read.
         case unknown(KeychainError)
     }
 
-    /// What the record keeps of the row: the beginnings of the tags of its attributes and of its secret.
+    /// The entry of the row in the record: the beginnings of the tags of its attributes and of its secret.
     ///
-    /// A tag is as good as random to whoever has no key, so that 64 bits tell any two versions apart.
+    /// Without the key, tags cannot be told from random bytes. 64 bits therefore distinguish any two versions.
     var treeEntry: RowTree.Entry {
         RowTree.Entry(
             high: UInt64(bigEndianBytes: attributes.tag.prefix(8)) ?? 0,
@@ -51,7 +53,7 @@ struct SealedRow: Sendable {
     }
 }
 
-/// One recipient of a row's key: a wrapping key that can unwrap it.
+/// One recipient of a row key: a wrapping key that can unwrap it.
 struct Recipient: Hashable, Sendable {
     /// The wrapping key's row in the vault.
     var wrappingKey: Int64

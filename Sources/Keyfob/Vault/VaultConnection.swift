@@ -3,13 +3,17 @@ import GRDB
 
 /// The connection of a vault, for the process that opened it.
 ///
-/// SQLite does not allow a connection on both sides of fork(2).
+/// SQLite does not allow a connection to be used on both sides of fork(2).
 final class VaultConnection: Sendable {
     private let database: any DatabaseWriter
     private let keepsQueue: Bool
     private let process = getpid()
 
-    /// - Parameter keepsQueue: Whether GRDB's queue stays for the life of the process, as after `closeKeepingQueue`.
+    /// Wraps a connection.
+    ///
+    /// - Parameters:
+    ///   - database: The connection.
+    ///   - keepsQueue: Whether the connection is closed with `closeKeepingQueue`, which keeps GRDB's queue.
     init(_ database: any DatabaseWriter, keepsQueue: Bool = false) {
         self.database = database
         self.keepsQueue = keepsQueue
@@ -19,20 +23,20 @@ final class VaultConnection: Sendable {
         if keepsQueue, process == getpid() { Self.closeKeepingQueue(database) }
     }
 
-    /// Closes a database, and leaves GRDB's queue, some kilobytes, for the life of the process.
+    /// Closes a database and keeps GRDB's queue, some kilobytes, for the life of the process.
     ///
-    /// The end of a queue starts a thread of libdispatch, which a command does not need. For a user who may have no
-    /// more threads, libdispatch waits without a limit.
+    /// Ending a queue starts a thread of libdispatch, which a command does not need. If the user may start no more
+    /// threads, libdispatch waits without a limit.
     static func closeKeepingQueue(_ database: any DatabaseWriter) {
-        // A database that cannot be closed is closed by the end of the process.
+        // The end of the process closes a database that cannot be closed here.
         try? database.close()
         _ = unsafe Unmanaged.passRetained(database as AnyObject)
     }
 
     /// Runs `body` with the database.
     ///
-    /// - Throws: `KeychainError` with code `refused` in a process that was forked after the vault was opened; the errors
-    ///   of `body`.
+    /// - Throws: `KeychainError` with code `refused` in a process that was forked after the vault was opened; the
+    ///   errors of `body`.
     func use<Result>(_ body: (any DatabaseWriter) throws -> Result) throws -> Result {
         guard process == getpid() else {
             throw KeychainError(

@@ -6,9 +6,9 @@ import Testing
 
 @testable import Keyfob
 
-/// What an authority of the keychain keeps, and what it does not do.
+/// The rules that an authority in the keychain keeps, and the certificates that it refuses to issue.
 @Suite struct AuthorityRuleTests {
-    /// An authority that openssl made, with a key identifier of its own choice and a name constraint, in a keychain.
+    /// An authority in a keychain, made by openssl with its own choice of key identifier and a name constraint.
     private struct Imported {
         let directory: TemporaryDirectory
         let authority: Identity
@@ -39,7 +39,7 @@ import Testing
             ).identity
         }
 
-        /// A leaf that openssl issues, which names its authority by the key identifier.
+        /// Issues a leaf with openssl that names its authority by the key identifier.
         func issue(_ name: String) throws {
             try directory.write(
                 "authorityKeyIdentifier=keyid:always\nsubjectAltName=DNS:\(name)\nbasicConstraints=critical,CA:FALSE\n".utf8,
@@ -55,7 +55,7 @@ import Testing
             ])
         }
 
-        /// What openssl says of a file's certificate below `authority`.
+        /// Returns openssl's result of verifying a file's certificate below `authority`.
         func verify(_ file: String, by authority: Certificate) throws -> RunResult {
             try directory.write(authority.pem.utf8, to: "ca.pem")
             return try run(
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `a renewed authority is found by what it has issued before, and keeps its name constraints`() throws {
+    @Test func `a renewed authority matches the certificates it has issued, and keeps its name constraints`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         let imported = try Imported(in: keychain)
@@ -77,13 +77,13 @@ import Testing
         let text = try openssl(["x509", "-in", imported.directory.file("ca.pem"), "-noout", "-text"]).stdout
         #expect(text.contains("Name Constraints: critical") && text.contains("DNS:example.org"))
 
-        // Another key is another authority: its identifier is its own.
+        // An authority with another key has another identifier.
         let other = try keychain.renewIdentity(renewed, key: .new(nil), issuer: SelfIssuer()).identity.certificate()
         #expect(other.subjectKeyIdentifier == other.publicKey.identifier)
         #expect(try !imported.verify("leaf.pem", by: other).stdout.hasSuffix(": OK\n"))
     }
 
-    @Test func `an authority issues nothing that its own certificate does not allow`() throws {
+    @Test func `an authority refuses to issue certificates that its own certificate does not allow`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         let imported = try Imported(in: keychain)
@@ -98,7 +98,7 @@ import Testing
         try imported.directory.write(try made.certificate().pem.utf8, to: "web.pem")
         #expect(try imported.verify("web.pem", by: imported.authority.certificate()).stdout.hasSuffix(": OK\n"))
 
-        // An authority at the end of its path has none below it.
+        // An authority with a path length of 0 cannot issue another authority.
         var last = try IdentitySpecification.authority("Last")
         last.extensions = .authority(pathLength: 0)
         let end = try keychain.createIdentity("last", last, issuer: SelfIssuer()).identity
@@ -108,7 +108,7 @@ import Testing
         } == .invalidArgument)
     }
 
-    @Test func `an authority issues nothing that those above it do not allow`() throws {
+    @Test func `an authority refuses to issue certificates that a superior authority does not allow`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         var specification = try IdentitySpecification.authority("Root")
@@ -128,7 +128,7 @@ import Testing
         let result = try CertificateChain.verify(
             leaf: web.certificate(), intermediates: [middle.certificate()], anchors: [root.certificate()])
         #expect(result.failure == nil)
-        // Its own next version stands where it stands.
+        // A renewal takes the place of the version before, so the path length allows it.
         #expect(code {
             _ = try keychain.renewIdentity(middle, issuer: AuthorityIssuer(root, in: keychain))
         } == nil)
@@ -139,7 +139,7 @@ import Testing
         return certificate.notAfter.timeIntervalSince(certificate.notBefore) / 86_400
     }
 
-    @Test func `a certificate that was imported lives as long as before, however often it is renewed`() throws {
+    @Test func `an imported certificate keeps its lifetime through all renewals`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         var identity = try Imported(in: keychain, days: 400).authority
@@ -149,7 +149,7 @@ import Testing
         }
     }
 
-    @Test func `a lifetime that an authority cut short is told, and is not that of the next certificate`() throws {
+    @Test func `a lifetime that an authority shortened is reported and does not apply to the next certificate`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         let root = try keychain.createIdentity(

@@ -6,12 +6,12 @@ import Testing
 
 @testable import Keyfob
 
-/// Issuers that are fetched from where certificates say.
+/// Issuer certificates that are fetched from the addresses in certificates.
 @Suite struct FetchingTests {
-    /// Nobody answers there.
+    /// No server listens at this address.
     private static let nowhere = "https://127.0.0.1:1/r10"
 
-    /// A certificate that says where that of its issuer is.
+    /// Issues a certificate that names the address of its issuer's certificate.
     private func issue(
         _ name: String, by issuer: String, at place: String, _ authority: TestAuthority
     ) throws -> Certificate {
@@ -29,7 +29,7 @@ import Testing
         return try authority.certificate(name)
     }
 
-    @Test func `what was fetched is stored although what is missing above it cannot be`() throws {
+    @Test func `a fetched issuer is stored even if the certificate above it cannot be fetched`() throws {
         let authority = try TestAuthority()
         let server = try TestServer(
             """
@@ -49,7 +49,7 @@ import Testing
         withExtendedLifetime(server) {}
     }
 
-    @Test func `no place is asked any more when the time for all of them is over, or nobody waits`() throws {
+    @Test func `no further address is contacted after the deadline or a cancellation`() throws {
         let authority = try TestAuthority()
         let web = try issue("web", by: "r10", at: Self.nowhere, authority)
         let test = try TestKeychain()
@@ -59,13 +59,13 @@ import Testing
         #expect(
             code { _ = try keychain.fetchIssuers(of: web, until: .after(.seconds(600)), isStopped: { true }) }
                 == .cancelled)
-        // Where nothing is missing, or nobody says where it is, nobody is asked.
+        // No address is contacted if no certificate is missing or its address is unknown.
         let above = try [authority.certificate("r10"), authority.certificate("root")]
         #expect(try keychain.fetchIssuers(of: web, with: above, until: .after(.zero)).isEmpty)
         #expect(try keychain.fetchIssuers(of: above[0], until: .after(.zero)).isEmpty)
     }
 
-    @Test func `a place that says nothing is waited for no longer than all of them may take`() throws {
+    @Test func `a server that does not answer does not delay the fetch beyond its total timeout`() throws {
         let authority = try TestAuthority()
         let server = try TestServer(
             """
@@ -77,7 +77,7 @@ import Testing
         let web = try issue("web", by: "r10", at: "http://127.0.0.1:\(server.port)/r10.pem", authority)
         let test = try TestKeychain()
         let keychain = test.keychain
-        // By what ends a single request it would be `issuerFailed`, a minute later.
+        // The limit of a single request would cause `issuerFailed`, a minute later.
         #expect(code { _ = try keychain.fetchIssuers(of: web, timeout: .seconds(1)) } == .timedOut)
         withExtendedLifetime(server) {}
     }

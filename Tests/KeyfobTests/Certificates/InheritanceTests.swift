@@ -16,12 +16,12 @@ import Testing
         criteria(.key, [.applicationLabel: .data(hash), .keyClass: .number(KeyClass.private.rawValue)])
     }
 
-    /// The access groups of the items that match, in order.
+    /// Returns the access groups of the matching items, sorted.
     private func groups(_ keychain: Keychain, _ criteria: Criteria) throws -> [String] {
         try keychain.findItems(criteria).map { $0.attributes[.accessGroup]?.text ?? "none" }.sorted()
     }
 
-    /// Says of certificate and key of an identity whose they are.
+    /// Sets attributes of an identity's certificate and key.
     private func give(_ identity: Identity, _ attributes: ItemAttributes, in keychain: Keychain) throws {
         let hash = try #require(identity.key.publicKeyHash)
         _ = try keychain.update(criteria(.certificate, [.publicKeyHash: .data(hash)]), attributes)
@@ -31,7 +31,7 @@ import Testing
     private func hash(_ identity: Identity) throws -> Data { try #require(identity.key.publicKeyHash) }
 
     @Test(arguments: [RenewalKey.same, .new(nil)])
-    func `the next version is whose the one before was`(_ key: RenewalKey) throws {
+    func `the next version has the access attributes of the version before`(_ key: RenewalKey) throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         let first = try keychain.createIdentity("web", .server("web"), issuer: SelfIssuer()).identity
@@ -48,14 +48,14 @@ import Testing
         seen.accessGroups = ["web"]
         seen.services = ServicesRules(defaults: [:])
         #expect(try again.findItems(seen).map(\.certificateDER) == [renewed.der])
-        // And nobody else's.
+        // Other access groups do not see it.
         seen.attributes[.accessGroup] = nil
         seen.accessGroups = ["", "other"]
         #expect(try again.findItems(seen).isEmpty)
-        // The version before has lost nothing but its name.
+        // The version before keeps everything except its name.
         #expect(try groups(again, criteria(.certificate, said)) == ["web", "web"])
         #expect(try groups(again, privateKey(hash(first))) == ["web"])
-        // Whose it is stays, from version to version and back.
+        // The access group stays the same through later versions and a return to an earlier one.
         let before = try #require(
             try again.findItems(criteria(.identity, [:])).first { $0.certificateDER == first.der })
         #expect(try again.use(Identity(item: before)).identity.der == first.der)
@@ -65,7 +65,7 @@ import Testing
                 && groups(again, privateKey(hash(renewed))) == ["web"])
     }
 
-    @Test func `what is true of one certificate or key alone is not passed on`() throws {
+    @Test func `attributes that apply to one certificate or key are not inherited`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         let first = try keychain.createIdentity("web", .server("web"), issuer: SelfIssuer()).identity
@@ -86,7 +86,7 @@ import Testing
         #expect(try groups(keychain, privateKey(hash(renewed))) == ["none"])
     }
 
-    @Test func `a certificate that comes with its authority, for a key that was made before`() throws {
+    @Test func `a certificate installed with its authority for an existing key inherits the access group`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         let authority = try TestAuthority()
@@ -102,7 +102,7 @@ import Testing
         #expect(installed.addedCertificates.map(\.label) == ["R10"])
         #expect(try groups(keychain, criteria(.certificate, [:])) == ["web", "web", "web"])
         #expect(try groups(keychain, privateKey(#require(key.publicKeyHash))) == ["web"])
-        // What somebody has said of the key that was made before stays, and the group is added.
+        // The attributes of the existing key stay, and the access group is added.
         let other = try keychain.generateKey(.p256, label: IdentityVersion.label("web", Date()) { $0 == label })
         let hash = try #require(other.publicKeyHash)
         _ = try keychain.update(privateKey(hash), [.accessGroup: "mine", .accessible: "ck"])
@@ -115,7 +115,7 @@ import Testing
         #expect(try Set(keychain.findItems(privateKey(hash)).map { $0.attributes[.label]?.text }) == [other.label])
     }
 
-    @Test func `an imported version takes the place too`() throws {
+    @Test func `an imported version inherits the access attributes`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         let first = try keychain.createIdentity("web", .server("web"), issuer: SelfIssuer()).identity
@@ -126,7 +126,7 @@ import Testing
             isReplacing: true)
         #expect(try groups(keychain, criteria(.certificate, [.accessible: "ck"])) == ["web", "web"])
         #expect(try groups(keychain, privateKey(hash(imported.identity))) == ["web"])
-        // One of another name has nothing of it.
+        // An identity with another name inherits nothing.
         let others = try TestCertificate("other")
         let other = try keychain.importIdentity(
             key: PrivateKey.load(others.keyPEM), certificate: Certificate(der: others.der), label: "other")
@@ -134,7 +134,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `whose the identity is find an authority that was there before`(isImported: Bool) throws {
+    func `the access groups of an identity see an authority that existed before`(isImported: Bool) throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         let authority = try TestAuthority()
@@ -162,18 +162,18 @@ import Testing
             try renew()
             #expect(try groups(keychain, all) == ["other", "web"])
         }
-        // Who had it has lost nothing, and what they say of it is theirs.
+        // The previous owner keeps the item, with its own attributes.
         let theirs = try keychain.findItems(criteria(.certificate, [.label: "R10", .accessGroup: "other"]))
         #expect(theirs.map { $0.attributes[.comment] } == ["theirs"])
         let ours = try keychain.findItems(criteria(.certificate, [.label: "R10", .accessGroup: "web"]))
         #expect(ours.map { $0.attributes[.accessible] } == ["ck"] && ours[0].attributes[.comment] == nil)
-        // One that is nobody's comes with it, too.
+        // The same holds for an identity without an access group.
         let none = try keychain.createIdentity("none", .server("none"), issuer: CommandIssuer(authority.command()))
         #expect(none.addedCertificates.isEmpty)
         #expect(try groups(keychain, all) == ["none", "other", "web"])
     }
 
-    @Test func `an authority that is synchronizable with its identity stands in the chain`() throws {
+    @Test func `an authority that is synchronizable with its identity is part of the chain`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         let authority = try TestAuthority()
@@ -186,7 +186,7 @@ import Testing
     }
 
     @Test(arguments: [RenewalKey.same, .new(nil)])
-    func `only the versions of its owner make room`(_ key: RenewalKey) throws {
+    func `a renewal renames only the versions of the same owner`(_ key: RenewalKey) throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         var made: [String: Identity] = [:]
@@ -210,20 +210,20 @@ import Testing
         #expect(renewed.kept.count == 1 && theirs.keys.sorted() == ["web"])
         #expect(try find("two") == theirs)
         #expect(try find("one")["web"] == renewed.identity.der && find("one").count == 2)
-        // Somebody who looked before that renewal does not renew once more.
+        // A renewal based on the state before that one fails.
         #expect(code { _ = try keychain.renewIdentity(old, key: key, issuer: SelfIssuer()) } == .vaultBusy)
         #expect(try find("two") == theirs)
         #expect(try find("one")["web"] == renewed.identity.der && find("one").count == 2)
         let again = try keychain.renewIdentity(renewed.identity, key: key, issuer: SelfIssuer())
         #expect(try find("two") == theirs)
         #expect(try find("one")["web"] == again.identity.der && find("one").count == 3)
-        // And back.
+        // The same holds for a return to the earlier version.
         let versions = try keychain.findItems(criteria(.identity, [.accessGroup: "one"]))
         let before = try #require(versions.first { $0.certificateDER == old.der })
         #expect(try keychain.use(Identity(item: before)).kept.count == 1)
         #expect(try find("two") == theirs)
         #expect(try find("one")["web"] == old.der && find("one").count == 3)
-        // Each has versions of his own, by whichever of them one asks.
+        // Each owner has its own versions, whichever of them is used for the search.
         for version in try keychain.versions(of: "web") {
             let isTheirs = theirs["web"] == version.der
             let own = try keychain.versions(of: version)

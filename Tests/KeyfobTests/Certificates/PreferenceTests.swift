@@ -3,7 +3,7 @@ import Testing
 @testable import Keyfob
 
 @Suite struct PreferenceTests {
-    @Test func `the closest preference counts, and a service prefers one identity`() throws {
+    @Test func `the closest preference applies, and a service prefers one identity`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         for name in ["a", "b", "c"] { _ = try keychain.createIdentity(name, .server(name), issuer: SelfIssuer()) }

@@ -7,9 +7,9 @@ import Testing
 
 @testable import Keyfob
 
-/// What is in use, or needed, is not retired.
+/// Versions that are in use or needed are not retired.
 @Suite struct RetirementTests {
-    @Test func `a version that was put into use since somebody looked is not retired`() throws {
+    @Test func `a version that has been put into use since it was read is not retired`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         let first = try keychain.createIdentity("web", .server("web.example"), issuer: SelfIssuer()).identity
@@ -18,7 +18,7 @@ import Testing
         try #require(stale.count == 2)
         try test.reopen().use(stale[1])
         #expect(code { try keychain.retire(stale[1]) } == .refused)
-        // And who agreed to the loss of the one in use did not mean the one that is now older.
+        // Consent to delete the version that was in use does not extend to it once it is an older version.
         #expect(code { try keychain.deleteUnrenamed(renewal.identity) } == .refused)
         #expect(try test.reopen().versions(of: "web").map(\.der) == [first.der, renewal.identity.der])
         #expect(try keychain.find(.keys.keyClass(.private)).count == 2)
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: [RenewalKey.same, .new(nil)])
-    func `an authority's version stays while its certificates need it`(_ key: RenewalKey) throws {
+    func `a version of an authority stays while certificates need it`(_ key: RenewalKey) throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         let root = try keychain.createIdentity("root", .authority("Root"), issuer: SelfIssuer()).identity
@@ -44,7 +44,7 @@ import Testing
         try keychain.trust(renewal.identity.certificate())
         _ = try keychain.distrust(root.certificate())
         if key != .same {
-            // Of the same key the new version is above what the old one issued, too.
+            // With the same key, the new version also verifies certificates of the old one; with a new key it does not.
             #expect(code { try retire() } == .refused)
             let authority = try keychain.only(.identity(label: "root"))
             _ = try keychain.renewIdentity(leaf, key: .same, issuer: AuthorityIssuer(authority, in: keychain))
@@ -55,7 +55,7 @@ import Testing
         #expect(try keychain.chain(of: web.certificate()).isComplete)
     }
 
-    @Test func `what is to be done first about an authority's certificates can be done`() throws {
+    @Test func `the steps in the hint for retiring an authority's version can be carried out`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         let root = try keychain.createIdentity("root", .authority("Root"), issuer: SelfIssuer()).identity
@@ -66,7 +66,7 @@ import Testing
         func retire() throws { try keychain.retire(#require(keychain.versions(of: "root").dropFirst().first)) }
         let renewable = #expect(throws: KeychainError.self) { try retire() }
         #expect(renewable?.hint?.hasSuffix("keyfob identity renew 'a leaf'") == true, "\(renewable?.hint ?? "")")
-        // Its certificate alone is renewed where its key is.
+        // A certificate without its key cannot be renewed here.
         try keychain.delete(leaf)
         let alone = try keychain.add(CertificateItem(certificate))
         let foreign = #expect(throws: KeychainError.self) { try retire() }

@@ -6,7 +6,7 @@ import Testing
 @testable import Keyfob
 
 @Suite struct TrustAnchorTests {
-    @Test func `a certificate is trusted for what was said, until it is not`() throws {
+    @Test func `a certificate is trusted for the given usages until the trust is removed`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         let root = try Certificate(der: TestCertificate("Root").der)
@@ -32,7 +32,7 @@ import Testing
         #expect(try keychain.find(.certificates).count == 2)
     }
 
-    @Test func `of a certificate that several groups have, the trust in any item counts, and goes`() throws {
+    @Test func `trust set on the item of any access group applies to the certificate, and is removed for all groups`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         let authority = try TestAuthority()
@@ -48,7 +48,7 @@ import Testing
         for item in items {
             try keychain.update(Criteria(#require(item.reference)), [.trustedUsages: "server"])
             #expect(try keychain.trustAnchors().map(\.certificate) == [root])
-            // Whichever item it was said of: what is said now holds for the certificate.
+            // The call applies to the certificate, whichever item had the trust before.
             try keychain.trust(root, for: [.client])
             #expect(try keychain.trustAnchors(for: .server).isEmpty && keychain.trustAnchors().count == 1)
             #expect(try keychain.distrust(root))
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `a certificate that another program put on the token is not trusted before somebody says so`() throws {
+    @Test func `a certificate that another program put on the token is not trusted until a user trusts it`() throws {
         let test = try TestKeychain()
         let certificate = try TestCertificate("Foreign")
         try test.tool([

@@ -14,7 +14,7 @@ import Testing
         var days = 0.0
         var trustsRoot = true
         var hasIntermediate = true
-        /// Which certificate it is about: 0 is the leaf.
+        /// The depth of the certificate in question: 0 is the leaf.
         var depth = 0
     }
 
@@ -30,18 +30,18 @@ import Testing
         Row(testDescription: "no code signing", code: .certificateUsageMismatch, usage: .codeSigning),
         Row(testDescription: "without its intermediate", code: .chainIncomplete, hasIntermediate: false),
         Row(testDescription: "without trust", code: .certificateUntrusted, trustsRoot: false, depth: 2),
-        // Whoever added the authority, or trusted it, would have done so for nothing.
+        // Adding or trusting the authority would not solve these problems.
         Row(testDescription: "another host, without its intermediate", code: .certificateHostMismatch,
             host: "api.example", hasIntermediate: false),
         Row(testDescription: "another usage, without trust", code: .certificateUsageMismatch, usage: .client,
             trustsRoot: false, depth: 2),
     ]
 
-    @Test(arguments: rows) func `each reason has its code, and tells which certificate`(_ row: Row) throws {
+    @Test(arguments: rows) func `each reason for failure has its code and names the certificate`(_ row: Row) throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         let authority = try TestAuthority()
-        // The leaf lives longer than the intermediate only where that is what is tried.
+        // The leaf outlives the intermediate only in the row that tests this.
         let days = row.depth == 1 ? 28 : 10
         let made = try keychain.generateKey(.p256, label: "web")
         let leaf = try authority.issue(
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func `an anchor counts only for what it is trusted for, and only where it is asked for`() throws {
+    @Test func `a trust anchor applies only to its usages, and only if the keychain's anchors are included`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         let leaf = try keychain.createIdentity("web", .server("web"), issuer: SelfIssuer()).identity.certificate()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Keyfob
 
-/// What is not accepted any more.
+/// Algorithms, key sizes and names that are no longer accepted.
 @Suite struct WeaknessTests {
     struct Row: CustomTestStringConvertible, Sendable {
         let testDescription: String
@@ -26,7 +26,7 @@ import Testing
         Row(testDescription: "no alternative name", names: "basicConstraints=CA:FALSE", code: .certificateHostMismatch),
     ]
 
-    @Test(arguments: rows) func `is told with its reason`(_ row: Row) throws {
+    @Test(arguments: rows) func `a weak certificate is refused with its reason`(_ row: Row) throws {
         let test = try TestKeychain()
         let directory = try TemporaryDirectory()
         func file(_ name: String) -> String { directory.file(name) }

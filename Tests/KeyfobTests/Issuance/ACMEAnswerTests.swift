@@ -4,7 +4,7 @@ import Testing
 
 @testable import Keyfob
 
-/// What answers a challenge in a web server's directory, where others may write too, and in the name system.
+/// Answers to challenges in a web server's directory, which other users may write, and in the DNS.
 @Suite struct ACMEAnswerTests {
     private func challenge() throws -> ACMEChallenge {
         try ACMEChallenge(name: "web.example", token: "token-of-a-challenge_1", keyAuthorization: "the.answer")
@@ -14,7 +14,7 @@ import Testing
         try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
     }
 
-    @Test func `a link in the place of the answer is replaced, and what it leads to stays as it is`() throws {
+    @Test func `a symbolic link in place of the answer is replaced, and its target stays unchanged`() throws {
         let root = try TemporaryDirectory()
         let challenge = try challenge()
         let file = root.file(String(challenge.path.dropFirst()))
@@ -25,13 +25,13 @@ import Testing
         let answer = try ACMEFile(challenge, root: root.path)
         #expect(try mode(secret) == 0o600 && root.read("secret") == Array("secret".utf8))
         #expect(try mode(file) == 0o644 && Data(contentsOf: URL(fileURLWithPath: file)) == Data("the.answer".utf8))
-        // Nothing is left beside it.
+        // No temporary file is left.
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [challenge.token])
         answer.withdraw()
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
     }
 
-    @Test func `a directory in the place of the answer is not emptied`() throws {
+    @Test func `a directory in place of the answer is not emptied`() throws {
         let root = try TemporaryDirectory()
         let challenge = try challenge()
         let path = String(challenge.path.dropFirst())
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: [("exit 3", "3"), ("kill -9 $$", "137")])
-    func `a command that failed to add a record is told to remove it`(end: String, status: String) throws {
+    func `a command that failed to add a record is run again to remove it`(end: String, status: String) throws {
         let directory = try TemporaryDirectory()
         let hook = try directory.writeProgram(
             "echo \"$1 $2\" >> '\(directory.file("calls"))'; [ $1 = remove ] || { \(end); }", to: "hook")

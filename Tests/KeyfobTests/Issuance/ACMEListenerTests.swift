@@ -10,8 +10,9 @@ import Testing
 struct ACMEListenerTests {
     private static let token = "token-of-a-challenge_1"
 
-    /// A listener at a free port, below those that the kernel gives to whoever asks for any: nobody else is given it
-    /// while a test closes it and opens it again.
+    /// Returns a listener at a free port below the kernel's ephemeral ports.
+    ///
+    /// No other process gets such a port while a test closes and reopens it.
     private func listener() throws -> (listener: ACMEListener, port: String) {
         let challenge = try ACMEChallenge(name: "web.example", token: Self.token, keyAuthorization: "the.answer")
         for _ in 0..<20 {
@@ -28,7 +29,7 @@ struct ACMEListenerTests {
         ).stdout
     }
 
-    @Test func `one path is answered, and nothing else`() throws {
+    @Test func `one path is answered, and all others are not found`() throws {
         let (listener, port) = try listener()
         defer { listener.withdraw() }
         let path = "/.well-known/acme-challenge/" + Self.token
@@ -41,7 +42,7 @@ struct ACMEListenerTests {
         #expect(try curl(port, ["-X", "DELETE"], path: path) == " 404")
     }
 
-    /// A connection that writes what it is given, and tells what comes back until the other side ends it.
+    /// Sends a text over a connection, and returns the answer until the listener closes it.
     private func speak(_ text: String, to port: String) throws -> (answer: String, time: TimeInterval) {
         let begin = Date()
         let result = try run(
@@ -65,7 +66,7 @@ struct ACMEListenerTests {
         return (result.stdout, Date().timeIntervalSince(begin))
     }
 
-    @Test func `a visitor who says nothing, too much or nonsense is let go, and keeps nobody waiting`() throws {
+    @Test func `a silent, oversized or malformed request is closed and delays no other client`() throws {
         let (listener, port) = try listener()
         defer { listener.withdraw() }
         let crowd = try (0..<ACMEListener.Limit.connections - 1).map { _ in try Idler(port) }
@@ -74,12 +75,12 @@ struct ACMEListenerTests {
         #expect(try speak("nonsense\r\n\r\n", to: port).answer.hasPrefix("HTTP/1.1 400 "))
         let large = "GET / HTTP/1.1\r\nX: " + String(repeating: "x", count: ACMEListener.Limit.requestSize)
         #expect(try speak(large, to: port).answer.isEmpty)
-        // By the listener, which has ten seconds' patience, and not by the visitor.
+        // The listener closes the connection after ten seconds; the client would wait longer.
         let silent = try speak("GET / HTTP/1.1\r\n", to: port)
         #expect(silent.answer.isEmpty && (8...100).contains(silent.time), "\(silent.time) s")
     }
 
-    @Test func `more visitors than places wait, until those before them are let go`() throws {
+    @Test func `more clients than the limit wait until earlier connections are closed`() throws {
         let (listener, port) = try listener()
         defer { listener.withdraw() }
         let crowd = try (0..<ACMEListener.Limit.connections + 10).map { _ in try Idler(port) }
@@ -87,7 +88,7 @@ struct ACMEListenerTests {
         #expect(try curl(port, [], path: "/.well-known/acme-challenge/" + Self.token) == "the.answer 200")
     }
 
-    /// Another descriptor of what listens at a port: a child has one between its fork and its exec.
+    /// Duplicates the descriptor of the listener at a port, as a child has it between its fork and its exec.
     private func copy(ofListenerAt port: String) throws -> Int32 {
         let names = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
         let descriptor = names.compactMap { Int32($0) }.first { descriptor in
@@ -101,7 +102,7 @@ struct ACMEListenerTests {
         return dup(try #require(descriptor))
     }
 
-    @Test func `its end ends all connections, and gives the port back`() throws {
+    @Test func `withdrawing the listener closes all connections and frees the port`() throws {
         let (listener, port) = try listener()
         let copy = try copy(ofListenerAt: port)
         defer { close(copy) }
@@ -115,7 +116,7 @@ struct ACMEListenerTests {
         again.withdraw()
     }
 
-    @Test func `its end waits for no child that has a copy of its descriptors`() throws {
+    @Test func `withdrawing the listener does not wait for a child that has a copy of its descriptors`() throws {
         let (listener, _) = try listener()
         let copy = dup(listener.ending.writing)
         let hasEnded = DispatchSemaphore(value: 0)
@@ -132,16 +133,16 @@ struct ACMEListenerTests {
         ("80", nil, 80), ("192.0.2.1:80", "192.0.2.1", 80), ("[2001:db8::1]:8080", "2001:db8::1", 8080), (":80", nil, 80),
         ("[::]:1", "::", 1),
     ] as [(String, String?, UInt16)])
-    func `an address has a port, and brackets where colons are in it`(text: String, host: String?, port: UInt16) {
+    func `an address has a port, and brackets around a host with colons`(text: String, host: String?, port: UInt16) {
         let address = ACMEListener.Address(text)
         #expect(address?.host == host && address?.port == port)
     }
 
     @Test(arguments: ["", ":", "0", "65536", "-1", "+1", "80 ", "2001:db8::1", "::1:80", "[::1]", "http"])
-    func `what is none is none`(text: String) { #expect(ACMEListener.Address(text) == nil) }
+    func `an invalid address is refused`(text: String) { #expect(ACMEListener.Address(text) == nil) }
 
     @Test(arguments: ["", "short", "../../../../etc/passwd", "with/slash-with/slash", "sixteen bytes ok", String(repeating: "x", count: 257)])
-    func `a token that could leave its directory is none`(token: String) {
+    func `a token that could leave its directory is refused`(token: String) {
         #expect(code { _ = try ACMEChallenge(name: "x", token: token, keyAuthorization: "x") } == .issuerFailed)
     }
 
@@ -149,15 +150,15 @@ struct ACMEListenerTests {
         ("", []), ("QQ", [0x41]), ("QQ==", [0x41]), ("QUI", [0x41, 0x42]), ("QUJD", [0x41, 0x42, 0x43]),
         ("-_8", [0xFB, 0xFF]), ("+/8=", [0xFB, 0xFF]),
     ] as [(String, [UInt8])])
-    func `a key is decoded from either form of base64`(text: String, bytes: [UInt8]) {
+    func `both forms of base64 are decoded`(text: String, bytes: [UInt8]) {
         #expect(Base64URL.decode(SecretBytes(utf8: text))?.copyBytes() == bytes)
     }
 
     @Test(arguments: ["A", "QQ===", "Q Q", "Q\u{E9}", "QQ=Q", "AAAAA"])
-    func `what is no base64 has no bytes`(text: String) { #expect(Base64URL.decode(SecretBytes(utf8: text)) == nil) }
+    func `invalid base64 is refused`(text: String) { #expect(Base64URL.decode(SecretBytes(utf8: text)) == nil) }
 }
 
-/// A connection of somebody who says nothing.
+/// A connection that sends nothing.
 private struct Idler {
     private let descriptor: Int32
 

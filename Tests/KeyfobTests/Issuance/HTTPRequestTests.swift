@@ -5,7 +5,7 @@ import Testing
 
 @Suite
 struct HTTPRequestTests {
-    /// A server that sends one answer: with a length, or in chunks that have no end.
+    /// A server that sends one answer: with a length, or in chunks without end.
     private static let server = """
         import socket, sys
         s = socket.create_server(("127.0.0.1", 0))
@@ -23,21 +23,21 @@ struct HTTPRequestTests {
             c.close()
         """
 
-    @Test func `an answer has a length that is bearable`() throws {
+    @Test func `an answer of acceptable length is read`() throws {
         let server = try TestServer(Self.server, "100000")
         let response = try HTTPRequest(url: "http://127.0.0.1:\(server.port)/", allowsPlain: true).send()
         #expect(response.status == 200 && response.body.count == 100_000)
     }
 
     @Test(arguments: ["endless", "5000000"])
-    func `an answer that is too long, announced or not, is left at once`(_ answer: String) throws {
+    func `an answer that is too long is aborted at once, whether or not its length is announced`(_ answer: String) throws {
         let server = try TestServer(Self.server, answer)
         let begin = Date()
         let error = #expect(throws: KeychainError.self) {
             _ = try HTTPRequest(url: "http://127.0.0.1:\(server.port)/", allowsPlain: true).send()
         }
         #expect(error?.code == .issuerFailed && error?.details["curl"] == "63", "\(error as Any)")
-        // Not by curl's own limit of time.
+        // The answer is not aborted by curl's time limit.
         #expect(Date().timeIntervalSince(begin) < 50)
     }
 }

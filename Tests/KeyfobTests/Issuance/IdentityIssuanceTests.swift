@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(arguments: kinds)
-    func `a request that the token signs is one that openssl verifies`(_ kind: KeySpecification) throws {
+    func `openssl verifies a request that the token has signed`(_ kind: KeySpecification) throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         let key = try keychain.generateKey(kind, label: "api")
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: kinds)
-    func `an authority on the token issues, and openssl accepts what it issued`(_ kind: KeySpecification) throws {
+    func `openssl accepts the certificates of an authority on the token`(_ kind: KeySpecification) throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         var root = try IdentitySpecification.authority("Root")
@@ -66,7 +66,7 @@ import Testing
         #expect(code { _ = try keychain.createIdentity("web", .server("x"), issuer: SelfIssuer()) } == .duplicateItem)
     }
 
-    @Test func `of several that make or import an identity of one name at once exactly one succeeds`() async throws {
+    @Test func `exactly one of several simultaneous creations and imports of the same name succeeds`() async throws {
         let test = try TestKeychain()
         let keychains = try (0..<4).map { _ in try test.reopen() }
         let issued = try (0..<2).map { _ in try TestCertificate("web") }
@@ -94,7 +94,7 @@ import Testing
         #expect(try await test.reopen().find(.identities).count == 1)
     }
 
-    /// An authority that gives the certificate, and then does not say so.
+    /// An authority that issues the certificate and then fails.
     private struct Silent: CertificateIssuer {
         let keychain: Keychain
         var issuerDescription: IssuerDescription { .itself }
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func `the key of an attempt that failed goes, unless there is a certificate for it`() throws {
+    @Test func `a failed creation removes its key unless a certificate for the key exists`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         var refused = try IdentitySpecification.server("web")
@@ -118,7 +118,7 @@ import Testing
         #expect(try keychain.find(.identities).count == 1)
     }
 
-    @Test func `no certificate outlives its authority, and no leaf issues`() throws {
+    @Test func `a certificate does not outlive its authority, and a leaf cannot issue`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         let root = try keychain.createIdentity(
@@ -127,11 +127,11 @@ import Testing
         #expect(try web.identity.certificate().notAfter == root.certificate().notAfter)
         let issuer = AuthorityIssuer(web.identity, in: keychain)
         #expect(code { _ = try keychain.createIdentity("x", .server("x"), issuer: issuer) } == .invalidArgument)
-        // Nothing is left of it.
+        // No key of the failed attempt is left.
         #expect(try keychain.find(.keys).allSatisfy { ["root", "web"].contains($0.label) })
     }
 
-    @Test func `a certificate is installed with its chain, and a second time nothing happens`() throws {
+    @Test func `a certificate is installed with its chain, and installing it again changes nothing`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         let authority = try TestAuthority()
@@ -183,13 +183,13 @@ import Testing
         let versions = try keychain.versions(of: "web")
         #expect(versions.map(\.der) == [new.der, old.der])
         #expect(versions[1].label?.hasPrefix("web@20") == true && versions[1].nameOfVersion == "web")
-        // The old version still works, and what was said of the name goes with the name.
+        // The old version still works, and the preferences move with the name.
         for version in versions { #expect(!(try keychain.checkIdentity(version)).contains { $0.state == .bad }) }
         #expect(try keychain.preferredIdentity(for: "https://web.example/a")?.der == new.der)
         #expect(versions[1].renewalPolicy == nil && versions[0].renewalPolicy?.renewsKey == (key != .same))
         #expect(versions[0].key.label == "web")
 
-        // Back to the old one, and forth again.
+        // Returns to the old version and then to the new one.
         #expect(try keychain.use(versions[1]).identity.der == old.der)
         #expect(try keychain.only(.identity(label: "web")).der == old.der)
         #expect(try keychain.preferredIdentity(for: "https://web.example/a")?.der == old.der)
@@ -203,7 +203,7 @@ import Testing
         #expect(!(try keychain.checkIdentity(keychain.only(.identity(label: "web")))).contains { $0.state == .bad })
     }
 
-    @Test func `a renewal leaves alone what has the same name composed otherwise`() throws {
+    @Test func `a renewal does not touch an identity whose name has another Unicode composition`() throws {
         let test = try TestKeychain()
         let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
         for name in [composed, decomposed] {
@@ -218,7 +218,7 @@ import Testing
         #expect(try test.keychain.only(.identity(label: decomposed)).der == others[0])
     }
 
-    /// An issuer that says when it is asked, and waits until it may answer.
+    /// An issuer that reports when it is asked, and waits until it may answer.
     private struct Slow: CertificateIssuer {
         let isAsked = Lock(false)
         let mayAnswer = Lock(false)
@@ -231,7 +231,7 @@ import Testing
         }
     }
 
-    @Test func `who waited for a renewal of another does not renew once more`() throws {
+    @Test func `a renewal that waited for another one of the same identity fails`() throws {
         let test = try TestKeychain()
         let identity = try test.keychain.createIdentity("web", .server("web"), issuer: SelfIssuer()).identity
         let issuer = Slow()
@@ -249,7 +249,7 @@ import Testing
         let first = try renew("first", issuer)
         while !issuer.isAsked.withLock({ $0 }), outcomes.withLock({ $0.isEmpty }) { usleep(5_000) }
         let second = try renew("second", SelfIssuer())
-        // It has come to the lock when the file is open twice.
+        // The second renewal has reached the lock when the lock file is open twice.
         while outcomes.withLock({ $0.isEmpty }), try openFiles(below: test.throwaway.directories.state, "order-locks") < 2 {
             usleep(1_000)
         }
@@ -260,7 +260,7 @@ import Testing
         #expect(try test.keychain.versions(of: "web").count == 2)
     }
 
-    /// An issuer while which somebody else does something.
+    /// An issuer that runs another operation before it issues.
     private struct Overtaken: CertificateIssuer {
         let meanwhile: @Sendable () throws -> Void
         var issuerDescription: IssuerDescription { .itself }
@@ -272,7 +272,7 @@ import Testing
     }
 
     @Test(arguments: [RenewalKey.same, .new(nil)], ["import", "install", "use"])
-    func `what somebody gave the name to while a certificate was issued keeps it`(
+    func `a name that was reassigned while a certificate was issued keeps its new identity`(
         _ key: RenewalKey, way: String
     ) throws {
         let test = try TestKeychain()
@@ -306,21 +306,21 @@ import Testing
         #expect(versions.count == (way == "use" ? 2 : 3) && versions[0].der != identity.der)
         #expect(versions.count { $0.nameOfVersion == nil } == 1)
         #expect((versions[0].der == first.der) == (way == "use"))
-        // The key of a certificate that this process made itself is of no use.
+        // The key of the certificate that this process requested itself is removed.
         #expect(try keychain.find(.keys.keyClass(.private)).count == (way == "import" ? 3 : 2))
     }
 
-    /// How many descriptors of this process are of files in a directory with some name.
+    /// Returns the number of this process's open files in a directory with a given name.
     private func openFiles(below directory: URL, _ name: String) throws -> Int {
         let place = directory.resolvingSymlinksInPath().path
         return try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count { descriptor in
-            // One that was closed meanwhile.
+            // The descriptor may have been closed since the directory was read.
             let path = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)")) ?? ""
             return path.hasPrefix(place) && path.contains("/\(name)/")
         }
     }
 
-    @Test func `versions that expire on one day have different names`() throws {
+    @Test func `versions that expire on the same day have different names`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         var identity = try keychain.createIdentity("web", .server("web"), issuer: SelfIssuer()).identity
@@ -334,21 +334,21 @@ import Testing
         #expect(try keychain.versions(of: "web").count == 4 && keychain.find(.keys).count == 2)
     }
 
-    @Test func `the newest certificate that a program gives for the key is taken`() throws {
+    @Test func `the newest certificate for the key is used if a program returns several`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         let authority = try TestAuthority()
         let made = try keychain.createIdentity(
             "web", .server("web"), issuer: CommandIssuer(authority.command())).identity
         try authority.directory.write(made.certificate().pem.utf8, to: "old.pem")
-        // Moments in certificates are whole seconds.
+        // Times in certificates are whole seconds.
         Thread.sleep(forTimeInterval: 1.1)
         let script = "cat \(authority.file("old.pem")); exec /bin/sh -e \(authority.file("issue.sh"))"
         let renewed = try keychain.renewIdentity(made, issuer: CommandIssuer(["/bin/sh", "-ec", script]))
         #expect(renewed.identity.der != made.der && renewed.kept.count == 1)
     }
 
-    @Test func `a program issues, and its failures are told`() throws {
+    @Test func `an external program issues certificates, and its failures are reported`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         let authority = try TestAuthority()
@@ -372,7 +372,7 @@ import Testing
         #expect(code {
             _ = try keychain.createIdentity("x", specification, issuer: try CommandIssuer(["/no/such/program"]))
         } == .fileUnavailable)
-        // One key waits, and the next attempt takes it.
+        // One key is left, and the next attempt uses it.
         let waiting = try keychain.find(.key(label: "x").keyClass(.private))
         #expect(waiting.count == 1)
         let late = try keychain.createIdentity("x", specification, issuer: issuer).identity
@@ -380,21 +380,21 @@ import Testing
         #expect(try keychain.find(.key(label: "x").keyClass(.private)).count == 1)
     }
 
-    @Test func `a renewal for a new key goes on with its own, and not with one that was replaced`() throws {
+    @Test func `a renewal for a new key reuses the key of a failed renewal, but not one that was replaced`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         let authority = try TestAuthority()
         func keys() throws -> Set<Data?> { Set(try keychain.find(.keys.keyClass(.private)).map(\.publicKeyHash)) }
         let first = try keychain.createIdentity("web", .server("web"), issuer: SelfIssuer()).identity
         let renewal = try keychain.renewIdentity(first, key: .new(nil), issuer: SelfIssuer())
-        // Whoever removes the certificate leaves the key behind.
+        // Deleting the certificate leaves its key.
         let version = try #require(renewal.kept.first)
         try keychain.delete(keychain.only(.certificate(label: version)))
         let before = try keys()
         #expect(before.count == 2)
         let next = try keychain.renewIdentity(renewal.identity, issuer: SelfIssuer()).identity
         #expect(!before.contains(next.key.publicKeyHash))
-        // One that was made for a renewal that failed is no such key, whoever was to issue.
+        // The key of a failed renewal is reused, whichever issuer failed.
         #expect(code { _ = try keychain.renewIdentity(next, issuer: CommandIssuer(["false"])) } == .issuerFailed)
         let waiting = try keys().subtracting(before).subtracting([next.key.publicKeyHash])
         #expect(waiting.count == 1)
@@ -403,7 +403,7 @@ import Testing
         #expect(try keys().count == 4)
     }
 
-    @Test func `names of versions are no names of identities`() throws {
+    @Test func `names of versions are refused as names of identities`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         for name in ["", "web@2026-01-01", "web@2026-01-01.2"] {
@@ -411,7 +411,7 @@ import Testing
                 code { _ = try keychain.createIdentity(name, .server("x"), issuer: SelfIssuer()) } == .invalidArgument)
         }
         _ = try keychain.createIdentity("ops@example.org", .server("x"), issuer: SelfIssuer())
-        // A key that was made under the name is used where it is of the kind that is asked for.
+        // An existing key with the name is used if it has the requested type.
         let lonely = try keychain.generateKey(.ed25519, label: "lonely")
         #expect(
             code { _ = try keychain.createIdentity("lonely", .server("x"), issuer: SelfIssuer()) } == .duplicateItem)
@@ -419,7 +419,7 @@ import Testing
         #expect(found.key.publicKeyHash == lonely.publicKeyHash)
     }
 
-    @Test func `who looks for a name while it is renewed always finds exactly one identity`() async throws {
+    @Test func `a search for a name during its renewal always finds exactly one identity`() async throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         let first = try await keychain.createIdentity("web", .server("web"), issuer: SelfIssuer()).identity
@@ -441,7 +441,7 @@ import Testing
             }
             return (looks, seen)
         }
-        // Also where a renewal fails: who looks would never end otherwise.
+        // Also set if a renewal fails, because the search would never end otherwise.
         defer { done.withLock { $0 = true } }
         var identity = first
         for index in 0..<renewals {

@@ -6,9 +6,9 @@ import Testing
 
 @testable import Keyfob
 
-/// Asynchronous issuance by issuers that take their time.
+/// Asynchronous issuance by slow issuers.
 @Suite struct PatientIssuanceTests {
-    /// An issuer that counts who asks it, and waits until it may answer.
+    /// An issuer that counts its requests and waits until it may answer.
     private struct Slow: CertificateIssuer {
         let asked = Lock(0)
         let mayAnswer = Lock(false)
@@ -16,17 +16,17 @@ import Testing
 
         func issue(_ order: CertificateOrder) throws -> IssuedCertificate {
             asked.withLock { $0 += 1 }
-            // Also where the test fails before it lets anybody go.
+            // The wait also ends if the test fails before it releases the issuer.
             _ = mayAnswer.wait(until: .after(.seconds(600))) { $0 ? true : nil }
             return try SelfIssuer().issue(order)
         }
     }
 
-    @Test func `no other call waits for issuers`() async throws {
+    @Test func `other calls do not wait for issuers`() async throws {
         let test = try TestKeychain(.patient)
         let keychain = test.keychain
         let issuer = Slow()
-        // More than all other calls together have threads.
+        // More orders than the threads for all other calls.
         let orders = ["a", "b", "c", "d", "e"].map { name in
             Task { try await keychain.createIdentity(name, .server(name), issuer: issuer) }
         }
@@ -46,7 +46,7 @@ import Testing
         #expect(try await keychain.find(.identities).count == 5)
     }
 
-    @Test func `a renewal whose task is cancelled ends the issuer's program, and changes nothing`() async throws {
+    @Test func `cancelling a renewal stops the issuer's program and changes nothing`() async throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         let identity = try await keychain.createIdentity("web", .server("web"), issuer: SelfIssuer()).identity
@@ -55,7 +55,7 @@ import Testing
         let renewal = Task { try await keychain.renewIdentity(identity, issuer: issuer) }
         var process: pid_t?
         let hasBegun = try await isSoon {
-            // It is not there before the program has begun.
+            // The file does not exist before the program has started.
             let text = (try? directory.read("pid")).map { String(decoding: $0, as: UTF8.self) }
             process = text.flatMap { pid_t($0.trimmingCharacters(in: .whitespacesAndNewlines)) }
             return process != nil
@@ -65,11 +65,13 @@ import Testing
         #expect(hasBegun)
         if let process { #expect(kill(process, 0) != 0) }
         #expect(try await keychain.versions(of: "web").map(\.der) == [identity.der])
-        // The next one has nothing to wait for.
+        // The next renewal does not wait.
         #expect(try await keychain.renewIdentity(identity, issuer: SelfIssuer()).kept.count == 1)
     }
 
-    /// An ACME server that takes any order, writes the file `asked` when it is asked for it, and is never done with it.
+    /// An ACME server that accepts every order and never completes it.
+    ///
+    /// It creates the file `asked` when it receives an order.
     private static let server = """
         import http.server, json, ssl, sys
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -95,7 +97,7 @@ import Testing
         server.serve_forever()
         """
 
-    @Test func `a renewal whose task is cancelled waits for no ACME server any longer`() async throws {
+    @Test func `cancelling a renewal ends the wait for an ACME server`() async throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         let identity = try await keychain.createIdentity(
@@ -115,14 +117,14 @@ import Testing
         let renewal = Task { try await keychain.renewIdentity(identity, issuer: issuer) }
         let isAsked = try await isSoon { FileManager.default.fileExists(atPath: directory.file("asked")) }
         renewal.cancel()
-        // Nobody would be waited for longer than two minutes: that is another error.
+        // Without the cancellation, the wait would end with another error after two minutes.
         await #expect { try await renewal.value } throws: { ($0 as? KeychainError)?.code == .cancelled }
         #expect(isAsked)
         #expect(try await keychain.versions(of: "web").map(\.der) == [identity.der])
         withExtendedLifetime(server) {}
     }
 
-    @Test func `what a task asks an issuer for after it was cancelled is not begun`() async throws {
+    @Test func `a creation that starts after its task was cancelled makes nothing`() async throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         let order = Task {

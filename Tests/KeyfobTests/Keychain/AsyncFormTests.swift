@@ -11,7 +11,7 @@ import Testing
         var user: String
     }
 
-    @Test func `a task does with values what a thread does`() async throws {
+    @Test func `the asynchronous calls for values work like the blocking ones`() async throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         try await keychain.save(Session(user: "a"), for: "session")
@@ -25,7 +25,7 @@ import Testing
         withExtendedLifetime(test) {}
     }
 
-    @Test func `a task does with keys and identities what a thread does`() async throws {
+    @Test func `the asynchronous calls for keys and identities work like the blocking ones`() async throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         let item = try await keychain.importKey(PrivateKey.generate(.rsa(bits: 2048)), label: "rsa")
@@ -54,7 +54,7 @@ import Testing
         withExtendedLifetime(test) {}
     }
 
-    @Test func `a task adds many at once, and goes through lists of any length`() async throws {
+    @Test func `the asynchronous calls add several items at once and read lists of any length`() async throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         let passwords = (0..<3).map { GenericPassword(service: "many", account: "\($0)") }

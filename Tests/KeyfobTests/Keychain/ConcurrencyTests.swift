@@ -7,7 +7,7 @@ import Testing
 @testable import Keyfob
 
 @Suite struct ConcurrencyTests {
-    @Test func `of two processes that add the same item exactly one wins, every time`() throws {
+    @Test func `exactly one of two processes that add the same item succeeds, in every round`() throws {
         let test = try TestKeychain()
         let children = [try Child(test, ["add", "race"]), try Child(test, ["add", "race"])]
         for child in children { #expect(child.line() == "ready") }
@@ -19,7 +19,7 @@ import Testing
         #expect(try test.keychain.find(.genericPasswords).count == 50)
     }
 
-    @Test func `8 threads and 4 processes that add, find and delete leave the right items`() async throws {
+    @Test func `8 threads and 4 processes that add, find and delete leave the correct items`() async throws {
         let test = try TestKeychain(.patient)
         let children = try (0..<4).map { try Child(test, ["mixed", "p\($0)", "25"]) }
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -49,7 +49,7 @@ import Testing
         #expect(try await test.keychain.vaultFindings().isEmpty)
     }
 
-    @Test func `whoever changes an item that others change as well gets through, every time`() throws {
+    @Test func `every one of several concurrent updates of an item succeeds`() throws {
         let test = try TestKeychain(.patient)
         try test.keychain.add(GenericPassword(service: "s", account: "0"), secret: SecretBytes("s"))
         let failures = Lock<[String]>([])
@@ -71,7 +71,7 @@ import Testing
         #expect(try test.keychain.find(.genericPasswords).count == 1)
     }
 
-    @Test func `walking through the items may read their secrets, also with one connection`() throws {
+    @Test func `the body of a walk may read secrets, even with a single connection`() throws {
         for isOneShot in [false, true] {
             var options = Keychain.Options()
             options.isOneShot = isOneShot
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `walking through the items may search the same ones, also with one connection`() throws {
+    @Test func `the body of a walk may search the same items, even with a single connection`() throws {
         for isOneShot in [false, true] {
             var options = Keychain.Options()
             options.isOneShot = isOneShot
@@ -99,7 +99,7 @@ import Testing
                 services.append(item.service)
                 let found = try test.keychain.find(.genericPasswords)
                 #expect(found.count == 3)
-                // A walk that begins again and again is to fail, and not to hang.
+                // A walk that restarts again and again must fail and not hang.
                 return services.count < 10
             }
             #expect(services == ["s0", "s1", "s2"])
@@ -107,11 +107,11 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a walk may change the keychain, and sees every item once`(isOneShot: Bool) throws {
+    func `the body of a walk may change the keychain, and sees every item once`(isOneShot: Bool) throws {
         var options = Keychain.Options()
         options.isOneShot = isOneShot
         let test = try TestKeychain(options)
-        // More than one page of a walk.
+        // More items than one page of a walk.
         for index in 0..<40 { try test.keychain.add(GenericPassword(service: "s\(index)"), secret: nil) }
         var seen: [String] = []
         try test.keychain.forEach(.genericPasswords) { item in
@@ -129,7 +129,7 @@ import Testing
         #expect(left.allSatisfy { $0.comment == "seen" })
     }
 
-    @Test func `another process may change the vault while a walk waits for its caller`() throws {
+    @Test func `another process may change the vault during the body of a walk`() throws {
         let test = try TestKeychain()
         try test.keychain.add(GenericPassword(service: "first"), secret: nil)
         let child = try Child(test, ["add", "other"])

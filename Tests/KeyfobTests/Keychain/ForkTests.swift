@@ -8,7 +8,7 @@ import Testing
 
 /// Processes that fork while they have a keychain open.
 @Suite struct ForkTests {
-    @Test func `a child that was forked after a keychain was opened is refused, and its parent goes on`() throws {
+    @Test func `a forked child cannot use a keychain that its parent opened, and the parent can`() throws {
         let test = try TestKeychain()
         let end = try Child(test, ["fork"]).waitForEnd()
         #expect(end.status == 0)
@@ -16,7 +16,7 @@ import Testing
         #expect(try test.keychain.vaultFindings().isEmpty)
     }
 
-    @Test func `a throwaway keychain that goes in a child that was forked stays its parent's`() async {
+    @Test func `a throwaway keychain stays intact when a forked child releases it`() async {
         await #expect(processExitsWith: .success) { try ForkTests.letGoInChild() }
     }
 
@@ -28,7 +28,7 @@ import Testing
             _exit(0)
         }
         #expect(status == 0)
-        // Opened anew, so that token and vault are looked for.
+        // Opened again, so that the token and the vault are looked up.
         let key = try Keychain.open(name, in: directories).generateKey(.p256, label: "key")
         #expect(key.label == "key")
         withExtendedLifetime(last) {}

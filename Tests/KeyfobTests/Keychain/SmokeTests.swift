@@ -7,7 +7,7 @@ import Testing
 
 @testable import Keyfob
 
-/// One walk through everything, with real parts.
+/// One test through each part, with real components.
 @Suite struct SmokeTests {
     @Test func `a password is added, found, read, changed and removed`() throws {
         let test = try TestKeychain()
@@ -19,7 +19,7 @@ import Testing
         #expect(found.map(\.account) == ["app"])
         #expect(try keychain.secret(of: found[0]) == SecretBytes("correct horse"))
         try keychain.update(.genericPassword(service: "db/prod"), [.comment: "changed"], secret: SecretBytes("second"))
-        // As another process sees it: a connection and keys of its own.
+        // Opened again, as another process would: with its own connection and keys.
         let other = try test.reopen()
         let again = try other.only(.genericPassword(service: "db/prod", account: "app"))
         #expect(again.comment == "changed")
@@ -29,7 +29,7 @@ import Testing
         #expect(code { _ = try keychain.item(#require(again.reference)) } == .itemNotFound)
     }
 
-    @Test func `certificates, generated keys and identities`() throws {
+    @Test func `certificates, keys and identities are added, found, used and removed`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         let source = try TestCertificate()
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: [KeySpecification.p256, .p384, .p521, .ed25519, .rsa(bits: 2048), .aes(bits: 256)])
-    func `a key is generated, found and used by another process`(specification: KeySpecification) throws {
+    func `a key is generated, and another keychain finds and uses it`(specification: KeySpecification) throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         let key = try keychain.generateKey(specification, label: "signing", applicationTag: Data("tag".utf8))

@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct TimeoutTests {
     @Test(
-        "a timeout counts by its fraction, and one that is over is none",
+        "a timeout keeps its fraction of a second, and a negative one is zero",
         arguments: [
             (.milliseconds(900), 0.9), (.milliseconds(1_500), 1.5), (.seconds(10), 10), (.zero, 0), (.seconds(-3), 0),
         ] as [(Duration, TimeInterval)])
@@ -18,7 +18,7 @@ import Testing
         #expect(abs(options.timeoutInSeconds - seconds) < 0.001)
     }
 
-    @Test func `a vault that another program is writing is waited for, also for less than a second`() throws {
+    @Test func `a write waits for another program that writes to the vault, even with a timeout below one second`() throws {
         let test = try TestKeychain(.patient)
         try test.keychain.unlock()
         let keychain = try test.reopen(waitingForVault: .milliseconds(900))

@@ -29,14 +29,14 @@ import Testing
         return encoder
     }
 
-    @Test func `what is written is read as it was`() throws {
+    @Test func `a written configuration is read without loss`() throws {
         let sealed = try Self.seal()
         let rows = [
             Self.configuration(), Self.configuration(name: "Schl\u{FC}ssel\u{2028}bund\t\u{7}"),
             Self.configuration(module: .path("/usr/lib/a b.so")), Self.configuration(module: .registered("tpm2")),
             Self.configuration(pinSource: "file:/tmp/x"), Self.configuration(sealedPIN: sealed),
             Self.configuration(sealedPIN: sealed, recoverySeal: sealed, unlockTimeout: 0),
-            // Leap days, the turn of a century that has none, the first second and one before it.
+            // Leap days, a century year without one, the epoch, and the second before it.
             Self.configuration(created: 951_782_400), Self.configuration(created: 1_709_164_799),
             Self.configuration(created: 4_107_542_400), Self.configuration(created: 0), Self.configuration(created: -1),
         ]
@@ -46,14 +46,14 @@ import Testing
                 encoder.outputFormatting = formatting
                 let text = try encoder.encode(row)
                 let read = try #require(KeychainConfiguration(json: [UInt8](text), in: row.directory))
-                // Compared in the written form, which has all that there is.
+                // Compared in encoded form, which contains every member.
                 #expect(try Self.encoder().encode(read) == Self.encoder().encode(row))
             }
         }
     }
 
     @Test(arguments: [316_537_545_600, -99_999_999_999] as [TimeInterval])
-    func `a keychain that a clock beyond years of four digits has made is read`(created: TimeInterval) throws {
+    func `a keychain made with a clock beyond year 9999 or before year 1 can be read`(created: TimeInterval) throws {
         let directory = try TemporaryDirectory()
         let keychains = Keychains(Directories(root: directory.url("keyfob")))
         let place = keychains.directories.keychains.appendingPathComponent("login", isDirectory: true)
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: ["schema", "name", "uuid", "token", "module", "unlockTimeout", "created"])
-    func `a file without a member, or with another kind of value in it, is refused`(member: String) throws {
+    func `a configuration without a member, or with a value of another type, is refused`(member: String) throws {
         let text = try Self.encoder().encode(Self.configuration())
         var members = try #require(try JSONSerialization.jsonObject(with: text) as? [String: Any])
         let place = URL(fileURLWithPath: "/k/login", isDirectory: true)
@@ -80,7 +80,7 @@ import Testing
         "1.", "1e", #""\x""#, #""\ud800""#, #""\ud800\u0041""#, #""\udc00""#, "\"\n\"", #""abc"#, "nullx", "{,}",
         String(repeating: "[", count: 100) + String(repeating: "]", count: 100),
     ])
-    func `what is no JSON is refused`(text: String) {
+    func `invalid JSON is refused`(text: String) {
         #expect(JSONText(Array(text.utf8)) == nil)
     }
 
@@ -99,7 +99,7 @@ import Testing
         ("0", .integer(0)), ("92233720368547758080", .number("92233720368547758080")), ("{}", .object([])),
         ("[ ]", .array([])),
     ])
-    func `JSON is read`(text: String, value: JSONText) {
+    func `valid JSON is read`(text: String, value: JSONText) {
         #expect(JSONText(Array(text.utf8)) == value)
     }
 

@@ -7,9 +7,9 @@ import Testing
 
 @testable import Keyfob
 
-/// A keychain that goes while somebody uses it.
+/// A keychain that is removed while it is in use.
 @Suite struct RemovedKeychainTests {
-    @Test func `whoever goes on using a keychain that was removed is told that, and not of damage`() throws {
+    @Test func `using a removed keychain reports the removal and not damage`() throws {
         let test = try TestKeychain()
         let keychain = try test.reopen()
         try keychain.add(GenericPassword(service: "a"), secret: SecretBytes("x"))
@@ -19,7 +19,7 @@ import Testing
         #expect(code { try keychain.update(.genericPassword(service: "a"), [.label: "x"]) } == .noSuchKeychain)
     }
 
-    @Test func `a keychain whose configuration is still there was not removed, whatever became of its vault`() throws {
+    @Test func `a keychain whose configuration exists is not reported as removed when its vault is missing`() throws {
         let test = try TestKeychain()
         let vault = test.configuration.vault
         try FileManager.default.moveItem(atPath: vault, toPath: vault + ".away")
@@ -28,7 +28,7 @@ import Testing
         #expect(code { _ = try test.reopen().find(.genericPasswords) } == nil)
     }
 
-    @Test func `a keychain whose vault is not there is removed only by who says so`() throws {
+    @Test func `a keychain with a missing vault is removed only if the caller asks for it`() throws {
         let test = try TestKeychain()
         let keychains = Keychains(test.throwaway.directories)
         let (name, vault) = (test.keychain.name, test.configuration.vault)
@@ -41,14 +41,14 @@ import Testing
         #expect(try keychains.softHSM.token(serial: serial, label: name) == nil)
     }
 
-    @Test func `whoever makes a token is waited for no longer than the caller wants to`() throws {
+    @Test func `a removal waits for another process that makes a token only until its timeout`() throws {
         let test = try TestKeychain()
         let directory = try TemporaryDirectory()
         var directories = test.throwaway.directories
         directories.tokens = directory.url("tokens")
         let (name, keychains) = (test.keychain.name, Keychains(directories))
         let softHSM = keychains.softHSM
-        // A token whose file a kill has emptied: it may be that of the keychain.
+        // A token whose file was emptied by a kill, which may be the keychain's token.
         let token = softHSM.tokensDirectory.appendingPathComponent(UUID().uuidString.lowercased(), isDirectory: true)
         try PrivateFile.createDirectory(token)
         try PrivateFile.write(SecretBytes(""), to: token.appendingPathComponent("token.object", isDirectory: false))
@@ -59,7 +59,7 @@ import Testing
         #expect(code { _ = try keychains.removal(of: name, timeout: .seconds(120)) } == .refused)
     }
 
-    @Test func `a keychain that is just being removed is gone, also where its vault is still there`() throws {
+    @Test func `a keychain that is being removed counts as removed, even if its vault still exists`() throws {
         let test = try TestKeychain()
         let keychains = Keychains(test.throwaway.directories)
         let error = KeychainError(.tokenAbsent, "the token is not present.")
@@ -70,7 +70,7 @@ import Testing
         try FileManager.default.moveItem(at: hidden, to: name)
     }
 
-    @Test func `a keychain that was removed and made again under the same name takes nothing for the old one`() throws {
+    @Test func `a keychain made again under the name of a removed one receives no items of the removed one`() throws {
         let test = try TestKeychain()
         let (keychain, keychains) = (try test.reopen(), Keychains(test.throwaway.directories))
         try keychains.delete(keychain.name)

@@ -27,7 +27,7 @@ import Testing
         #expect(try keychain.find(.keys).count == keys)
     }
 
-    @Test func `a backup waits for a process that changes the token, until its time is over`() throws {
+    @Test func `a backup waits for another process that changes the token until its timeout`() throws {
         let test = try TestKeychain()
         let (keychains, directory) = (Keychains(test.throwaway.directories), try TemporaryDirectory())
         let (name, file) = (test.keychain.name, directory.url("backup.tar"))
@@ -39,7 +39,7 @@ import Testing
         #expect(code { try keychains.backUp(name, to: file, timeout: .seconds(60)) } == nil)
     }
 
-    @Test func `what killed processes have left is told from what is being made`() throws {
+    @Test func `remains of killed processes are distinguished from keychains that are being made`() throws {
         let directory = try TemporaryDirectory()
         let folder = directory.url("keychains")
         try PrivateFile.createDirectory(folder)
@@ -55,7 +55,7 @@ import Testing
         #expect(try count() == 1)
         #expect(try !KeychainDraft.exists(isRunning: false, in: folder))
         #expect(try KeychainDraft.exists("a.b", isRunning: true, in: folder))
-        // A name that is taken stays as it is.
+        // A keychain that has the name already stays unchanged.
         let taken = folder.appendingPathComponent("a.b", isDirectory: true)
         try PrivateFile.createDirectory(taken)
         try PrivateFile.write(SecretBytes("x"), to: taken.appendingPathComponent("x", isDirectory: false))

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Keyfob
 
-/// Keys that may leave their token, on tokens that wrap in different ways.
+/// Exportable keys, on tokens that wrap in different ways.
 @Suite struct KeyExportTests {
     private static func exported(saying words: String, _ algorithm: KeyAlgorithm) throws -> (made: PrivateKey, PrivateKey) {
         let directory = try TemporaryDirectory()
@@ -22,14 +22,14 @@ import Testing
         return (key, try keychain.exportKey(item))
     }
 
-    // Whoever has a session needs no list of slots: to make one, the module may be initialised under that session.
+    // `unlisted`: a session needs no list of slots, and making the list may initialise the module under the session.
     @Test(arguments: ["", "kwp", "unlisted"], [KeyAlgorithm.rsa(bits: 2048), .ec(.p256)])
-    func `a key that may leave does so as it is`(words: String, algorithm: KeyAlgorithm) throws {
+    func `an extractable key is exported unchanged`(words: String, algorithm: KeyAlgorithm) throws {
         let (made, exported) = try Self.exported(saying: words, algorithm)
         #expect(exported.publicKey == made.publicKey)
     }
 
-    @Test func `a token that wraps in a way of its own is told of as such`() throws {
+    @Test func `a token that wraps keys in a vendor-specific way is reported as such`() throws {
         let error = #expect(throws: KeychainError.self) { try Self.exported(saying: "own-wrap", .ec(.p256)) }
         #expect(error?.code == .mechanismUnsupported)
         #expect(error?.message.contains("wraps keys in a way of its own") == true)

@@ -6,10 +6,10 @@ import Testing
 
 @testable import Keyfob
 
-/// What other tools remove from the token behind Keyfob's back.
+/// Objects that other tools remove from the token without Keyfob.
 @Suite struct MissingObjectTests {
     @Test(arguments: [("privkey", "key"), ("cert", "certificate")])
-    func `an object that another tool has removed is found missing, and forgotten when that is accepted`(
+    func `an object that another tool removed is reported missing, and its row is removed by acceptVault`(
         type: String, kind: String
     ) throws {
         let test = try TestKeychain()
@@ -34,7 +34,7 @@ import Testing
         #expect(try checked.store.read { try $0.rowCount() } == rows - 1)
     }
 
-    @Test func `a key that has lost no more than its public half is not missing`() throws {
+    @Test func `a private key without its public key is not reported missing`() throws {
         let test = try TestKeychain()
         let identity = try test.keychain.createIdentity("web", .server("web"), issuer: SelfIssuer()).identity
         let id = try identity.certificate().publicKey.identifier.hexadecimal
@@ -42,7 +42,7 @@ import Testing
         #expect(try test.reopen().vaultFindings().isEmpty)
     }
 
-    @Test func `what Keyfob itself renews and removes is not missing`() throws {
+    @Test func `objects that Keyfob itself renews and removes are not reported missing`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         _ = try keychain.createIdentity("web", .server("web"), issuer: SelfIssuer())

@@ -6,9 +6,9 @@ import Testing
 
 @testable import Keyfob
 
-/// Identities from PKCS#12 files, by the library.
+/// Identities from PKCS#12 files, imported by the library.
 @Suite struct PKCS12ImportTests {
-    @Test func `the name in a file renames no identity that is here, and a URI is none`() throws {
+    @Test func `the name in a file does not rename an existing identity, and a URI is not used as a name`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         let passphrase = SecretBytes(utf8: "geheim")
@@ -29,7 +29,7 @@ import Testing
         #expect(try keychain.find(.identities).compactMap(\.label).sorted() == ["a", "b", "third"])
     }
 
-    @Test func `a passphrase that no file can have is refused as such`() throws {
+    @Test func `a passphrase that PKCS#12 cannot represent is refused as invalid`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         let source = try TestCertificate("web")

@@ -12,7 +12,7 @@ import Testing
         itemClass: .key, identity: Data((0..<16).map { UInt8($0) }),
         locator: .init(serialNumber: "abc", objectID: Data([1, 2]), hint: 0x0102_0304_0506_0708))
 
-    @Test func `a reference comes back from its bytes, locator and all`() throws {
+    @Test func `a reference equals the one read from its bytes, including its locator`() throws {
         let parsed = try PersistentReference(Self.token.data)
         #expect(parsed == Self.token && parsed.locator == Self.token.locator)
         let row = PersistentReference(itemClass: .genericPassword, identity: Self.token.identity)
@@ -45,13 +45,13 @@ import Testing
         #expect(code { _ = try PersistentReference(row.bytes) } == .invalidReference, "\(row.what)")
     }
 
-    @Test func `every truncation is refused, but for the one that ends before the locator`() {
+    @Test func `every truncated reference is refused, except at the start of the locator`() {
         for count in 0..<Self.token.data.count where count != 20 {
             #expect(code { _ = try PersistentReference(Self.token.data.prefix(count)) } == .invalidReference)
         }
     }
 
-    @Test func `100,000 random inputs are refused or come back as they were`() {
+    @Test func `100,000 random inputs are refused or read without loss`() {
         var generator = SystemRandomNumberGenerator()
         var accepted = 0
         for round in 0..<100_000 {
@@ -64,7 +64,7 @@ import Testing
                 }
                 bytes = Array(bytes.prefix(.random(in: 0...bytes.count, using: &generator)))
             }
-            // Slices too: indices of a caller's data need not begin at 0.
+            // Slices too, because the indices of a caller's data need not begin at 0.
             let data = (Data([0]) + bytes).dropFirst()
             do throws(KeychainError) {
                 let parsed = try PersistentReference(data)
@@ -77,7 +77,7 @@ import Testing
         #expect(accepted > 0)
     }
 
-    @Test func `a well-formed reference of nothing is not found, in every class`() throws {
+    @Test func `a well-formed reference to a missing item is not found in any class`() throws {
         let test = try TestKeychain()
         try test.keychain.add(GenericPassword(service: "s"), secret: nil)
         for itemClass in ItemClass.allCases {
@@ -86,7 +86,7 @@ import Testing
             #expect(code { try test.keychain.delete(Criteria(reference)) } == .itemNotFound)
             #expect(code { try test.keychain.update(Criteria(reference), [.label: "x"]) } == .itemNotFound)
         }
-        // The identity of an item under another class is none.
+        // The identity of an item does not identify an item of another class.
         let item = try #require(test.keychain.find(.genericPasswords).first?.reference)
         let retagged = PersistentReference(itemClass: .internetPassword, identity: item.identity)
         #expect(code { _ = try test.keychain.item(retagged) } == .itemNotFound)
@@ -94,7 +94,7 @@ import Testing
         #expect(try test.keychain.find(.genericPasswords).count == 1)
     }
 
-    @Test func `references of objects survive new labels, neighbours and another process`() throws {
+    @Test func `references of objects stay valid after relabelling, for other processes and beside new objects`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         let certificate = try Certificate(der: TestCertificate().der)

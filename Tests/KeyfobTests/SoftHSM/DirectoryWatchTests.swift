@@ -5,19 +5,19 @@ import Testing
 
 @testable import Keyfob
 
-/// The state of a token's files, kept up to date by what the kernel tells.
+/// The state of a token's files, which events of the kernel keep up to date.
 @Suite struct DirectoryWatchTests {
     private func detector(_ test: TestKeychain) throws -> SoftHSMChangeDetector {
         SoftHSMChangeDetector(
             directory: SoftHSMDirectory(directories: test.throwaway.directories), uri: test.keychain.token.uri)
     }
 
-    @Test func `a watched state is the one that a look at all files gives, whatever other processes did`() throws {
+    @Test func `a watched state equals a full scan, whatever other processes did`() throws {
         let test = try TestKeychain()
         let watching = try detector(test)
         for _ in 0..<3 { _ = watching.snapshot() }
         func check(_ what: String) throws {
-            // A detector that is asked once looks at every file.
+            // A new detector examines every file.
             #expect(try watching.snapshot() == detector(test).snapshot(), "\(what)")
         }
         var stamps: Set<Data?> = []
@@ -33,7 +33,7 @@ import Testing
         #expect(watching.snapshot()?.stamp == watching.snapshot()?.stamp)
     }
 
-    @Test func `two watches of a directory are told the same, and a directory that is gone is unknown`() throws {
+    @Test func `two watches of a directory report the same changes, and a removed directory is unknown`() throws {
         let directory = try TemporaryDirectory()
         let one = try #require(DirectoryWatch(directory.path))
         let two = try #require(DirectoryWatch(directory.path))
@@ -41,7 +41,7 @@ import Testing
         #expect(one.changes() == .names(["a"]) && one.changes() == .names([]))
         try FileManager.default.removeItem(at: directory.url("a"))
         #expect(one.changes() == .names(["a"]) && two.changes() == .names(["a"]))
-        // As long as somebody has it open, the kernel says nothing of its removal.
+        // The kernel does not report the removal while the directory is open.
         let holder = unsafe open(directory.path, O_RDONLY | O_DIRECTORY)
         defer { close(holder) }
         try FileManager.default.removeItem(atPath: directory.path)
@@ -52,16 +52,16 @@ import Testing
         #expect(three.changes() == .names(["b"]) && one.changes() == .unknown)
     }
 
-    @Test func `a directory whose path leads elsewhere is not untouched, a moment later`() throws {
+    @Test func `a directory whose path leads elsewhere is soon reported as touched`() throws {
         let directory = try TemporaryDirectory()
         let (above, other) = (directory.url("above"), directory.url("other"))
         let path = above.appendingPathComponent("watched").path
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         let watch = try #require(DirectoryWatch(path))
         #expect(watch.isUntouched() && watch.isUntouched())
-        // The kernel tells nothing of this.
+        // The kernel reports no event for this.
         try FileManager.default.moveItem(at: above, to: other)
-        // Longer than any tick of its clock.
+        // Longer than any tick of the kernel's clock.
         usleep(50_000)
         #expect(!watch.isUntouched())
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
@@ -71,5 +71,5 @@ import Testing
         #expect(watch.isUntouched())
     }
 
-    @Test func `what other machines may change is not watched`() { #expect(DirectoryWatch("/proc/self") == nil) }
+    @Test func `a file system that other machines may change is not watched`() { #expect(DirectoryWatch("/proc/self") == nil) }
 }

@@ -5,11 +5,11 @@ import Testing
 
 @testable import Keyfob
 
-/// What lies on the disk when a change was reported as done: SoftHSM itself syncs nothing.
+/// The files on disk when a change is reported as done. SoftHSM itself syncs nothing.
 @Suite(.enabled(if: isStraceUsable, "strace(1) is not installed, or may trace nothing here"))
 struct DurabilityTests {
     private let test: TestKeychain
-    /// Where the token's objects are.
+    /// The directory of the token's objects.
     private let place: URL
 
     init() throws {
@@ -23,12 +23,14 @@ struct DurabilityTests {
             .subtracting(["token.object"])
     }
 
-    /// How the kernel's path of a directory, or of a file in it, ends: that of a temporary one may begin otherwise.
+    /// Returns the end of the kernel's path of a directory or a file in it.
+    ///
+    /// The path of a temporary directory may begin differently.
     private func tail(_ directory: URL, _ name: String? = nil) -> String {
         "/" + (directory.pathComponents.suffix(2) + [name].compactMap { $0 }).joined(separator: "/")
     }
 
-    /// What a child syncs that says `made` in the end.
+    /// Returns the syncs of a child until it prints `made`.
     private func trace(_ arguments: [String], _ lines: [String] = []) throws -> [Strace.Sync] {
         let strace = try Strace()
         let child = try Child(test, arguments, under: strace.command)
@@ -39,7 +41,8 @@ struct DurabilityTests {
         return try strace.syncs(before: "made")
     }
 
-    /// When the vault was synced for the last time, which is the commit of the change; all of these were before.
+    /// Returns the index of the vault's last sync, which commits the change, and checks that the given paths were
+    /// synced before.
     @discardableResult
     private func commit(after tails: [String], in syncs: [Strace.Sync]) throws -> Int {
         let commit = try #require(syncs.lastIndex { $0.path.hasSuffix(".sqlite") }, "\(syncs)")
@@ -50,7 +53,7 @@ struct DurabilityTests {
         return commit
     }
 
-    @Test func `a new key is on the disk before its row is`() throws {
+    @Test func `a new key is on disk before its row`() throws {
         let before = try objects(in: place)
         let syncs = try trace(["objects"], ["key"])
         let made = try objects(in: place).subtracting(before)
@@ -58,13 +61,13 @@ struct DurabilityTests {
         try commit(after: [tail(place)], in: syncs)
     }
 
-    @Test func `a key is off the disk before its row is`() throws {
+    @Test func `a removed key is gone from disk before its row`() throws {
         _ = try test.keychain.generateKey(.p256, label: "key")
         try commit(after: [tail(place)], in: trace(["objects"], ["remove"]))
         #expect(try test.keychain.find(.keys).isEmpty)
     }
 
-    @Test func `all objects of one change are synced at once, and none of their files is opened for it`() throws {
+    @Test func `all objects of a change are synced at once, without opening their files`() throws {
         let folder = try TemporaryDirectory()
         for name in ["a", "b", "c"] { try folder.write(TestCertificate(name).der, to: name) }
         let before = try objects(in: place)
@@ -75,7 +78,7 @@ struct DurabilityTests {
         #expect(!syncs.contains { $0.path.hasSuffix(".object") }, "\(syncs)")
     }
 
-    @Test func `a new keychain has its key, and the token, on the disk before it has its name`() throws {
+    @Test func `the key and the token of a new keychain are on disk before its name`() throws {
         let home = try TemporaryDirectory()
         let syncs = try trace(["create", home.path, "site"])
         let directories = Directories(root: URL(fileURLWithPath: home.path, isDirectory: true))
@@ -91,12 +94,12 @@ struct DurabilityTests {
         #expect(directory < name, "\(syncs)")
     }
 
-    @Test func `a keychain that cannot be made the default one is not there, nor is anything of it`() throws {
+    @Test func `a keychain that cannot be made the default one is removed completely`() throws {
         let home = try TemporaryDirectory()
         let directories = Directories(root: URL(fileURLWithPath: home.path, isDirectory: true))
         let folder = directories.keychains
         try PrivateFile.createDirectory(folder)
-        // What is synced here last is the name of the default keychain, when the keychain has its own.
+        // After the keychain has its name, the name of the default keychain is synced here last.
         let strace = try Strace(failing: directories.configuration.path)
         let child = try Child(test, ["create", home.path, "site"], under: strace.command)
         try child.endInput()
@@ -108,7 +111,7 @@ struct DurabilityTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
     }
 
-    @Test func `a file that was written is on the disk with its name, and so are the directories above it`() throws {
+    @Test func `a written file is on disk with its name, and so are the directories above it`() throws {
         let home = try TemporaryDirectory()
         let (above, site) = (home.url("a"), home.url("a/site"))
         let syncs = try trace(["files", site.path])
@@ -119,13 +122,13 @@ struct DurabilityTests {
         #expect(try content < last(tail(site)))
         #expect(try last("/" + URL(fileURLWithPath: home.path).lastPathComponent) < last(tail(above)))
         #expect(try last(tail(above)) < content, "\(syncs)")
-        // The note is the first of its keychain.
+        // This note is the first one of its keychain.
         let notes = "/hooks/" + test.keychain.configuration.uuid.uuidString.lowercased()
         let note = try #require(syncs.firstIndex { $0.path.contains(notes + "/") }, "\(syncs)")
         #expect(try last("/hooks") < note && note < last(notes), "\(syncs)")
     }
 
-    /// Has a process do what `command` says on a disk that fails to sync what is at a path, and opens the keychain again.
+    /// Runs `command` in a child whose syncs of a path fail, and opens the keychain again.
     private func failing(_ command: String, syncOf path: String) throws -> Keychain {
         let strace = try Strace(failing: path)
         let child = try Child(test, ["objects"], under: strace.command)
@@ -141,20 +144,20 @@ struct DurabilityTests {
         return healed
     }
 
-    @Test func `what cannot be synced was not made, and leaves neither object nor row`() throws {
+    @Test func `a change that cannot be synced fails and leaves neither object nor row`() throws {
         let before = try objects(in: place)
         let rows = try test.keychain.store.read { try $0.rowCount() }
         let healed = try failing("key", syncOf: place.path)
         #expect(try healed.find(.keys).isEmpty)
         #expect(try objects(in: place) == before)
-        // The next change forgets the object that was never made.
+        // The next change removes the row of the object that was never made.
         #expect(try healed.store.read { try $0.rowCount() - $0.unfinishedRows().count } == rows)
         #expect(try healed.vaultFindings().isEmpty)
     }
 }
 
 @Suite struct TokenSynchronizationTests {
-    @Test func `a token whose directory is gone cannot be written to the disk`() throws {
+    @Test func `syncing a token whose directory is missing fails`() throws {
         let directory = try TemporaryDirectory()
         let softHSM = SoftHSMDirectory(root: directory.url("keyfob"))
         let token = SoftHSMToken(

@@ -15,16 +15,16 @@ import Testing
 
     init() throws {
         test = try TestKeychain()
-        // Not the one of this process' SoftHSM: when that looks for tokens, as it does for other tests at any moment,
-        // it opens and closes the files that are locked here.
+        // Not the directory of this process's SoftHSM. When SoftHSM looks for tokens, which other tests cause at any
+        // time, it opens and closes the files that are locked here.
         other = try SoftHSMProcess()
         softHSM = other.directory
         token = try other.makeToken("locked")
-        // SoftHSM is loaded, so that another thread may be inside of it.
+        // Loads SoftHSM, so that another thread may be inside it.
         _ = try test.keychain.find(.keys)
     }
 
-    /// Locks a file as SoftHSM does, on a descriptor that stays open while `body` runs.
+    /// Locks a file as SoftHSM does, with a descriptor that stays open while `body` runs.
     private func locking(_ path: String, _ body: () throws -> Void) throws {
         let descriptor = unsafe keyfob_open(path, O_RDWR | O_CLOEXEC, 0)
         defer { close(descriptor) }
@@ -35,7 +35,7 @@ import Testing
         try body()
     }
 
-    @Test func `looking at tokens does not take the locks of another thread that is inside of SoftHSM`() throws {
+    @Test func `listing tokens keeps the file locks of another thread inside SoftHSM`() throws {
         let file = softHSM.tokenFile(token.directory.lastPathComponent).path
         try locking(file) {
             #expect(try softHSM.tokens().contains(token))
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `having a token on the disk does not take a lock of another thread that is inside of SoftHSM`() throws {
+    @Test func `syncing a token keeps a file lock of another thread inside SoftHSM`() throws {
         let object = token.directory.appendingPathComponent(UUID().uuidString.lowercased() + ".object").path
         try Data([1]).write(to: URL(fileURLWithPath: object))
         try locking(object) {
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `a file lock ends with its holder although a forked child has the descriptor`() throws {
+    @Test func `a file lock ends with its holder even if a forked child has the descriptor`() throws {
         let url = test.throwaway.directories.tokens.appendingPathComponent("forked.lock")
         var copy: Int32 = -1
         defer { close(copy) }

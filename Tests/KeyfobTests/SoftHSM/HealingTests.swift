@@ -6,7 +6,7 @@ import Testing
 @testable import Keyfob
 
 @Suite struct HealingTests {
-    @Test func `a token file is well-formed as a whole and cut off nowhere`() throws {
+    @Test func `a complete token file is valid, and no truncated one is`() throws {
         let softHSM = try SoftHSMProcess()
         let token = try softHSM.makeToken("whole")
         let bytes = [UInt8](try Data(contentsOf: token.directory.appendingPathComponent("token.object")))
@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(arguments: [0, 7, 100, 319])
-    func `an emptied or cut token file is put back and its key signs again`(count: Int) throws {
+    func `an emptied or truncated token file is restored, and its key signs again`(count: Int) throws {
         let softHSM = try SoftHSMProcess()
         let token = try softHSM.makeToken("hurt")
         try softHSM.makeKey("hurt")
@@ -33,7 +33,7 @@ import Testing
         #expect(try softHSM.directory.heal().restored.isEmpty)
     }
 
-    @Test func `whatever byte of a token file changes, it is damage unless SoftHSM changes that byte itself`() throws {
+    @Test func `every changed byte of a token file is damage, except in the counter that SoftHSM changes`() throws {
         let softHSM = try SoftHSMProcess()
         let token = try softHSM.makeToken("flipped")
         let bytes = [UInt8](try Data(contentsOf: token.directory.appendingPathComponent("token.object")))
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func `without a copy nothing is invented, and the other tokens are left alone`() throws {
+    @Test func `a damaged token without a copy is not restored, and other tokens stay unchanged`() throws {
         let softHSM = try SoftHSMProcess()
         let hurt = try softHSM.makeToken("hurt")
         let whole = try softHSM.makeToken("whole")
@@ -61,14 +61,14 @@ import Testing
         #expect(healing.restored.isEmpty)
         #expect(healing.unusable == [hurt.directory.lastPathComponent])
         #expect(try softHSM.directory.tokens() == [whole])
-        // A copy is not made of what is unusable, either.
+        // No copy is made of an unusable file either.
         try softHSM.directory.refreshCopies()
         #expect(try softHSM.directory.heal().unusable == [hurt.directory.lastPathComponent])
     }
 
-    /// Names of directories beside a token's; SoftHSM opens what is called by any of them.
+    /// Names of directories beside a token's directory. SoftHSM opens each of them.
     @Test(arguments: [".bak", "", "hidden"])
-    func `a copy of a token beside it is told before SoftHSM ends the process for it`(kind: String) throws {
+    func `a duplicate of a token is reported before SoftHSM would end the process`(kind: String) throws {
         let softHSM = try SoftHSMProcess()
         let token = try softHSM.makeToken("double")
         _ = try softHSM.makeToken("other")
@@ -91,26 +91,26 @@ import Testing
                 }
             }
         }
-        // What SoftHSM does not read is nobody's double.
+        // A symbolic link is not a duplicate, because SoftHSM does not follow it.
         try FileManager.default.removeItem(at: copy)
         try FileManager.default.createSymbolicLink(at: copy, withDestinationURL: token.directory)
         try softHSM.directory.heal()
         #expect(try run("softhsm2-util", ["--show-slots"], environment: softHSM.environment).status == 0)
     }
 
-    @Test func `a file that a login is rewriting is waited for`() throws {
+    @Test func `repairing waits for a file that a login is rewriting`() throws {
         let softHSM = try SoftHSMProcess()
         let token = try softHSM.makeToken("busy")
         try softHSM.directory.refreshCopies()
         let file = token.directory.appendingPathComponent("token.object")
         let bytes = try Data(contentsOf: file)
         let lock = softHSM.directory.lockFile
-        // A busy machine may keep the writer from its work for as long as an unusable file is not believed.
+        // A busy machine may delay the writer until the file is treated as unusable.
         let isWaitedFor = try (0..<5).contains { _ in
             try softHSM.empty(token)
             let isOver = Lock(false)
             let writer = POSIXThread.start("login") {
-                // Not before it is waited for: the lock is held then.
+                // Starts when `heal` waits, which holds the lock.
                 while code({ try FileLock.holding(lock, deadline: .after(.zero)) {} }) == nil {
                     guard !isOver.withLock({ $0 }) else { return }
                     usleep(1000)
@@ -126,14 +126,15 @@ import Testing
         #expect(isWaitedFor)
     }
 
-    /// Has a thread do to a token's file what logins do, until the result is true: empty it, and write it again. It is
-    /// empty for half of the time, and never for long enough to be healed.
+    /// Starts a thread that rewrites a token's file as logins do, until the returned value is `true`.
+    ///
+    /// The file is empty half of the time, but never long enough to be repaired.
     private func emptyAgainAndAgain(_ token: URL) throws -> Lock<Bool> {
         let path = token.appendingPathComponent("token.object").path
         let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
         let isOver = Lock(false)
         let writer = Thread {
-            // As SoftHSM does it: in place.
+            // Written in place, as SoftHSM does it.
             let file = unsafe open(path, O_WRONLY)
             while !isOver.withLock({ $0 }) {
                 ftruncate(file, 0)
@@ -147,7 +148,7 @@ import Testing
         return isOver
     }
 
-    @Test func `a token whose file logins empty again and again is never said to be absent`() throws {
+    @Test func `a token whose file logins keep emptying is never reported as absent`() throws {
         let softHSM = try SoftHSMProcess()
         let token = try softHSM.makeToken("busy")
         let isOver = try emptyAgainAndAgain(token.directory)
@@ -158,7 +159,7 @@ import Testing
         #expect(absences == 0)
     }
 
-    @Test func `a token that logins are rewriting is destroyed, not taken for one that is gone`() throws {
+    @Test func `a token that logins are rewriting is destroyed and not treated as missing`() throws {
         let softHSM = try SoftHSMProcess()
         for round in 0..<8 {
             let token = try softHSM.makeToken("busy\(round)")
@@ -169,7 +170,7 @@ import Testing
         }
     }
 
-    @Test func `the copy follows a PIN change and is not rewritten for a login`() throws {
+    @Test func `the copy is updated after a PIN change and not after a login`() throws {
         let softHSM = try SoftHSMProcess()
         let token = try softHSM.makeToken("pin")
         try softHSM.directory.refreshCopies()
@@ -190,7 +191,7 @@ import Testing
         #expect(result.status == 0)
     }
 
-    /// Logs in and out, as fast as it can, until it is killed.
+    /// Logs in and out as fast as possible until it is killed.
     private static let loop = """
         #include <p11-kit/pkcs11.h>
         #include <dlfcn.h>
@@ -216,7 +217,7 @@ import Testing
         }
         """
 
-    @Test func `after 120 kills in tight loops of logins the token opens and its key signs`() throws {
+    @Test func `after 120 kills during continuous logins the token opens and its key signs`() throws {
         let softHSM = try SoftHSMProcess()
         _ = try softHSM.makeToken("killed")
         try softHSM.makeKey("killed")
@@ -240,7 +241,7 @@ import Testing
             #expect(healing.unusable.isEmpty)
             restored += healing.restored.count
         }
-        // Also where chance spared the file, the last step of the proof is made.
+        // Empties the file if no kill did, so that a restoration is always tested.
         if restored == 0 { try softHSM.empty(try #require(softHSM.directory.tokens().first)) }
         try softHSM.directory.heal()
         #expect(try softHSM.keySigns("killed"))

@@ -8,10 +8,10 @@ import Testing
 
 @testable import Keyfob
 
-/// A process that holds a lock of SoftHSM's and does not let it go, as one that was stopped.
+/// A process that holds a lock of SoftHSM and does not release it, like a stopped one.
 @Suite struct HeldLockTests {
-    // In a process of its own: nobody can use SoftHSM meanwhile.
-    @Test func `who meets a module that waits in another thread for such a lock gives up, and then goes on`() async {
+    // Runs in a process of its own, because SoftHSM cannot be used during this time.
+    @Test func `a call times out while another thread waits for a lock in the module, and works afterwards`() async {
         await #expect(processExitsWith: .success) { try Self.giveUpAndGoOn() }
     }
 
@@ -39,7 +39,7 @@ import Testing
         #expect(child.waitForEnd().status == 0)
     }
 
-    /// Waits until this process waits for a lock on a file.
+    /// Waits until this process is blocked on a file lock.
     private static func awaitWait() throws {
         let isWaiting = try (0..<6000).contains { _ in
             usleep(10_000)

@@ -8,9 +8,11 @@ import Testing
 
 @testable import Keyfob
 
-/// Whoever reads an object that SoftHSM is making writes over it: readers and makers keep apart.
+/// Readers and makers of objects exclude each other.
+///
+/// Reading an object that SoftHSM is still making would overwrite it.
 @Suite struct ObjectLockTests {
-    /// Runs `body` while another thread has the lock of the token's objects.
+    /// Runs `body` while another thread holds the lock of the token's objects.
     private func whileHeld<Result>(
         _ access: SoftHSMDirectory.ObjectAccess, _ test: TestKeychain, _ body: () throws -> Result
     ) throws -> Result {
@@ -45,8 +47,9 @@ import Testing
         return options
     }
 
-    /// The code of what is thrown to somebody impatient who has logged in: until then he may be kept waiting by those
-    /// who make tokens for other tests, and tries again.
+    /// Returns the code of the error thrown by a keychain with a short timeout.
+    ///
+    /// Other tests that make tokens may delay its login, so a timeout is retried.
     private func refusal(_ body: () throws -> Void) -> KeychainError.Code? {
         for _ in 0..<600 {
             let answer = code(body)
@@ -56,7 +59,7 @@ import Testing
         return .timedOut
     }
 
-    @Test func `nothing is made, changed or removed while somebody reads, and reading goes on`() throws {
+    @Test func `no object is made, changed or removed during a read, and other reads continue`() throws {
         let test = try TestKeychain()
         let (keychain, patient) = (try test.reopen(impatient()), try test.reopen(.patient))
         let key = try patient.generateKey(.p256, label: "old")
@@ -65,28 +68,28 @@ import Testing
             #expect(refusal { try keychain.delete(key) } == .vaultBusy)
             #expect(refusal { _ = try keychain.update(.keys, [.label: "other"]) } == .vaultBusy)
             #expect(try patient.tokenContents().objects.count { $0.label == "old" } == 2)
-            // Passwords are none of the token's objects.
+            // Passwords are not objects on the token.
             try patient.add(GenericPassword(service: "a"), secret: SecretBytes(utf8: "x"))
         }
         _ = try patient.generateKey(.p256, label: "new")
         #expect(try Set(patient.find(.keys.keyClass(.private)).map(\.label)) == ["old", "new"])
     }
 
-    @Test func `nobody reads while objects are made, and all do afterwards`() throws {
+    @Test func `no object is read while objects are made, and reading works afterwards`() throws {
         let test = try TestKeychain()
         let (keychain, patient) = (try test.reopen(impatient()), try test.reopen(.patient))
         let key = try patient.tokenKey(for: patient.generateKey(.p256, label: "old"))
         try whileHeld(.writing, test) {
             #expect(refusal { _ = try keychain.tokenContents() } == .vaultBusy)
             #expect(refusal { _ = try keychain.generateKey(.p256, label: "new") } == .vaultBusy)
-            // What is known reads nothing.
+            // Signing with a known key reads no objects.
             let signature = try key.sign([1, 2, 3], using: .ecdsa(.sha256))
             #expect(!signature.isEmpty)
         }
         #expect(try patient.tokenContents().objects.count { $0.label == "old" } == 2)
     }
 
-    @Test func `who waits to write comes before those who come to read later`() throws {
+    @Test func `a waiting writer goes before readers that arrive later`() throws {
         let test = try TestKeychain()
         let softHSM = try #require(test.keychain.token.softHSM)
         let serial = try #require(test.keychain.token.uri.serial)
@@ -107,7 +110,7 @@ import Testing
                 ended.signal()
             }
             writer.start()
-            // Until he waits, everybody reads.
+            // Reading succeeds until the writer waits.
             let deadline = Deadline.after(.seconds(60))
             while code({ try read(for: .milliseconds(20)) }) == nil, !deadline.hasPassed {}
             #expect(!deadline.hasPassed && !hasWritten.withLock { $0 })
@@ -117,14 +120,14 @@ import Testing
         try read(for: .seconds(60))
     }
 
-    @Test func `who writes waits for others until his own deadline, and is told which token they have`() throws {
+    @Test func `a writer waits until its deadline, and the error names the token`() throws {
         let test = try TestKeychain()
         var options = Keychain.Options()
         options.timeout = .seconds(60)
         let keychain = try test.reopen(options)
         _ = try keychain.generateKey(.p256, label: "key")
         let patient = try keychain.writer(keychain.keys())
-        // One that has waited for the vault for as long as he may.
+        // A writer whose time has passed while it waited for the vault.
         let writer = TokenWriter(
             store: patient.store, token: patient.token, lock: patient.lock, index: patient.index,
             keys: patient.keys, deadline: .after(.zero), logger: patient.logger)
@@ -133,7 +136,7 @@ import Testing
             let begin = clock.now
             do {
                 try writer.discardPending()
-                Issue.record("somebody wrote beside a reader")
+                Issue.record("an object was written during a read")
             } catch let error as KeychainError {
                 #expect(error.message == "token \"\(keychain.name)\" is in use by another process.")
                 #expect(error.code == .vaultBusy && error.hint?.contains("--timeout") == true)
@@ -143,13 +146,13 @@ import Testing
         try writer.discardPending()
     }
 
-    /// Where the objects of a keychain's token lie.
+    /// Returns the directory of the objects on a keychain's token.
     private func directory(of test: TestKeychain) throws -> URL {
         let token = test.keychain.token
         return try #require(token.softHSM?.directory(serial: token.uri.serial, label: token.label))
     }
 
-    @Test func `an object that another program has written over is no success`() throws {
+    @Test func `an object that another program has overwritten causes an error`() throws {
         let test = try TestKeychain()
         let token = test.keychain.token
         _ = try test.keychain.generateKey(.p256, label: "key")
@@ -158,11 +161,11 @@ import Testing
         try token.requireFinished(made)
         let files = try FileManager.default.contentsOfDirectory(
             at: directory(of: test), includingPropertiesForKeys: nil)
-        // What SoftHSM gives a private key before its maker does.
+        // SoftHSM's default attributes of a private key, before its maker sets them.
         func number(_ value: UInt64) -> [UInt8] { (0..<8).map { UInt8(truncatingIfNeeded: value >> (56 - 8 * $0)) } }
         let defaults = [99, 0, 2, 3, 3, 3, 0].flatMap { number($0) }
         for file in files where file.pathExtension == "object" && file.lastPathComponent != "token.object" {
-            // After the counter comes the class: type 0, kind 2 (a number), 3 for a private key.
+            // The class follows the counter: type 0, kind 2 (a number), and 3 for a private key.
             let start = [UInt8](try Data(contentsOf: file)).dropFirst(8).prefix(24)
             guard Array(start) == [0, 2, 3].flatMap({ number($0) }) else { continue }
             let handle = try FileHandle(forWritingTo: file)

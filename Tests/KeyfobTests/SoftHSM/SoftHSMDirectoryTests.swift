@@ -7,7 +7,7 @@ import Testing
 @testable import Keyfob
 
 @Suite struct SoftHSMDirectoryTests {
-    /// The directory that this process is bound to, seen as ours.
+    /// The directory that this process uses, treated as Keyfob's own.
     private func shared() throws -> SoftHSMDirectory {
         _ = try TestToken.loadModule()
         let configuration = URL(fileURLWithPath: TestToken.configurationPath)
@@ -18,12 +18,12 @@ import Testing
         #expect(throws: KeychainError.self, performing: body)?.code
     }
 
-    /// Longer than a server waits for those who make tokens for other tests.
+    /// Longer than other tests that make tokens hold the lock.
     private var patiently: Deadline { .after(.seconds(240)) }
 
     private func unique() -> String { "made-" + UUID().uuidString.suffix(10) }
 
-    @Test func `a token is made with random PINs that open it, and no second one of its label`() throws {
+    @Test func `a token is made with random PINs that open it, and its label cannot be used twice`() throws {
         let directory = try shared()
         let label = unique()
         let created = try directory.createToken(label: label, deadline: patiently)
@@ -40,12 +40,12 @@ import Testing
     }
 
     @Test(arguments: ["", "trailing ", "x234567890123456789012345678901234567890", "a\0b"])
-    func `a label that would not come back as it is is refused`(label: String) throws {
+    func `a label that SoftHSM would change is refused`(label: String) throws {
         let directory = try shared()
         #expect(code { _ = try directory.createToken(label: label) } == .invalidArgument)
     }
 
-    @Test func `who waits for the tokens in vain until his own deadline is told who has them`() throws {
+    @Test func `a timeout of the wait for the tokens names the process that holds the lock`() throws {
         let directory = try shared()
         let error = try FileLock.holding(directory.lockFile, deadline: patiently) {
             () throws(KeychainError) -> KeychainError? in
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test(arguments: [("none", "activated"), ("released", "activated"), ("foreign", "refused")])
-    func `a process in which somebody else has loaded SoftHSM cannot have our directory`(
+    func `the directory of Keyfob is refused only while other code uses SoftHSM in the process`(
         how: String, answer: String
     ) throws {
         let test = try TestKeychain()
@@ -76,8 +76,8 @@ import Testing
         #expect(child.waitForEnd().lines == [answer])
     }
 
-    @Test func `tokens are made while other threads look at all of them`() throws {
-        // In a process of its own: SoftHSM may take the tokens for broken that it reads in a bad moment.
+    @Test func `tokens are made while other threads list all of them`() throws {
+        // Runs in a process of its own, because SoftHSM may treat a token as broken if it reads it at the wrong time.
         let test = try TestKeychain()
         let temporary = try TemporaryDirectory()
         let child = try Child(test, ["tokens", temporary.path, "30"], environment: ["SOFTHSM2_CONF": ""])
@@ -85,7 +85,7 @@ import Testing
         #expect(end.status == 0 && end.lines == Array(repeating: "made", count: 30), "\(end)")
     }
 
-    @Test func `threads that make tokens at once get one each`() async throws {
+    @Test func `threads that make tokens at the same time each get one`() async throws {
         let directory = try shared()
         let labels = (0..<4).map { _ in unique() }
         try await withThrowingTaskGroup(of: SoftHSMDirectory.CreatedToken.self) { group in
@@ -104,7 +104,7 @@ import Testing
         #expect(made.count == labels.count && made.allSatisfy(\.hasUserPIN))
     }
 
-    @Test func `only the token of this serial number and this label is destroyed`() throws {
+    @Test func `only the token with the given serial number and label is destroyed`() throws {
         let softHSM = try SoftHSMProcess()
         let first = try softHSM.makeToken("first")
         let second = try softHSM.makeToken("second")
@@ -125,11 +125,11 @@ import Testing
         #expect(!left.contains { $0.hasPrefix("destroyed-") })
     }
 
-    @Test func `a copy that an earlier removal has left goes with the next one, and no other copy does`() throws {
+    @Test func `a copy left by an earlier removal is removed by the next one, and no other copy is`() throws {
         let softHSM = try SoftHSMProcess()
         let (gone, away) = (try softHSM.makeToken("gone"), try softHSM.makeToken("away"))
         try softHSM.directory.refreshCopies()
-        // As it is when the copy could not be removed, and, for the other one, when its token is out of sight.
+        // For one token the copy could not be removed; for the other, the token is only missing.
         for token in [gone, away] { try FileManager.default.removeItem(at: token.directory) }
         #expect(
             code { try softHSM.directory.destroyToken(serial: gone.serial, label: gone.label) } == .tokenAbsent)
@@ -140,7 +140,7 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: copy(away).path))
     }
 
-    @Test func `a token on a file system of its own is destroyed`() throws {
+    @Test func `a token on a separate file system is destroyed`() throws {
         let softHSM = try SoftHSMProcess()
         let (first, second) = (try softHSM.makeToken("first"), try softHSM.makeToken("second"))
         try softHSM.makeKey("second")
@@ -151,7 +151,7 @@ import Testing
             var status = stat()
             return unsafe stat(path, &status) == 0 ? UInt64(status.st_dev) : nil
         }
-        // Where tests run in memory there is no second file system to be had.
+        // If tests run in memory, there is no second file system.
         guard let memory = device("/dev/shm"), memory != device(softHSM.directory.root.filePath) else { return }
         try FileManager.default.moveItem(atPath: tokens, toPath: other)
         try FileManager.default.createSymbolicLink(atPath: tokens, withDestinationPath: other)
@@ -160,7 +160,7 @@ import Testing
         #expect(
             try FileManager.default.contentsOfDirectory(atPath: other) == [second.directory.lastPathComponent])
         #expect(try softHSM.keySigns("second"))
-        // A grave that a kill has left hides no token, and goes with the next removal.
+        // A directory of destroyed tokens that a kill has left hides no token and is removed by the next removal.
         try FileManager.default.createDirectory(
             atPath: other + "/.destroyed/" + first.directory.lastPathComponent, withIntermediateDirectories: true)
         #expect(try softHSM.directory.heal() == .init(restored: [], unusable: []))
@@ -169,7 +169,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: other).isEmpty)
     }
 
-    @Test func `what else stands in the configuration is kept, and a moved directory is followed`() throws {
+    @Test func `other settings of the configuration are kept, and a moved directory is updated`() throws {
         let softHSM = try SoftHSMProcess()
         let url = softHSM.directory.configuration
         let text = try String(contentsOf: url, encoding: .utf8)
@@ -184,7 +184,7 @@ import Testing
         #expect(code { try odd.prepare() } == .invalidArgument)
     }
 
-    @Test func `the stamp and the listing see objects come, change and go, and logins not`() throws {
+    @Test func `the stamp and the listing reflect added, changed and removed objects, and not logins`() throws {
         let softHSM = try SoftHSMProcess()
         let token = try softHSM.makeToken("stamp")
         func snapshot() throws -> TokenSnapshot { try #require(ObjectListing.snapshot(of: token)) }

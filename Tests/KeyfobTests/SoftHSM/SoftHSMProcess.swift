@@ -3,8 +3,7 @@ import TestSupport
 
 @testable import Keyfob
 
-/// A SoftHSM directory of a test's own, which only child processes use: this process is bound to the
-/// one of `TestToken`.
+/// A SoftHSM directory that only child processes use, because this process is bound to the one of `TestToken`.
 final class SoftHSMProcess: Sendable {
     let temporary: TemporaryDirectory
     let directory: SoftHSMDirectory
@@ -36,9 +35,9 @@ final class SoftHSMProcess: Sendable {
             environment: environment)
     }
 
-    /// Signs with the key 01 of the token and has OpenSSL verify it.
+    /// Signs with the key 01 of the token and verifies the signature with OpenSSL.
     func keySigns(_ label: String) throws -> Bool {
-        // SoftHSM has no ECDSA with a hash: the message stands for a SHA-256 digest.
+        // SoftHSM has no ECDSA with a hash, so the message takes the place of a SHA-256 digest.
         let message = try temporary.write("0123456789abcdef0123456789abcdef".utf8, to: "message-\(label)")
         let signature = temporary.file("signature-\(label)")
         let key = temporary.file("key-\(label)")
@@ -58,7 +57,7 @@ final class SoftHSMProcess: Sendable {
         guard result.status == 0 else { throw KeychainError(.failed, "pkcs11-tool: " + result.stderr) }
     }
 
-    /// What a kill in the middle of a login leaves.
+    /// Truncates the token's file, as a kill during a login does.
     func empty(_ token: SoftHSMToken, to count: Int = 0) throws {
         let file = token.directory.appendingPathComponent("token.object")
         let bytes = try Data(contentsOf: file).prefix(count)

@@ -6,11 +6,11 @@ import Testing
 
 @testable import Keyfob
 
-/// Keys that allow less than their token can (`CKA_ALLOWED_MECHANISMS`), which SoftHSM enforces.
+/// Keys that allow fewer mechanisms than their token (`CKA_ALLOWED_MECHANISMS`), which SoftHSM enforces.
 @Suite struct AllowedMechanismTests {
     private static let schemes: [SignatureScheme] = [.rsaPKCS1(.sha256), .rsaPSS(.sha256)]
 
-    /// Puts a key on the token that may be used with one mechanism only.
+    /// Adds a key to the token that may be used with only one mechanism.
     private func add(_ key: PrivateKey, _ label: String, for mechanism: MechanismType, to keychain: Keychain) throws {
         guard case .rsa(let n, let e, let d, let p, let q, let dp, let dq, let qinv) = try key.components() else {
             throw KeychainError(.failed, "no RSA key.")
@@ -34,13 +34,13 @@ import Testing
         try keychain.tokenKey(for: key(label, in: keychain)).proven(Self.schemes)
     }
 
-    @Test func `what one key refuses another on the same token may do, also in its place`() throws {
+    @Test func `a mechanism refused by one key stays available to others, even to a key that replaces it`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         let first = try PrivateKey.generate(.rsa(bits: 2048))
         try add(first, "pss", for: .rsaPSS, to: keychain)
         try add(PrivateKey.generate(.rsa(bits: 2048)), "pkcs1", for: .rsaPKCS, to: keychain)
-        // Twice: what a key has refused, it goes on refusing.
+        // Repeated, because a refusal is remembered and must stay the same.
         for _ in 0..<2 {
             #expect(try proven("pss", in: keychain) == [.rsaPSS(.sha256)])
             #expect(try proven("pkcs1", in: keychain) == [.rsaPKCS1(.sha256)])

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Keyfob
 
-/// Keys that want the PIN at each use: a wrong one is sent once, for it is counted each time.
+/// Keys that require the PIN for each use. A wrong PIN is sent once, because the token counts every attempt.
 @Suite struct AlwaysAuthenticateTests {
     private let directory: TemporaryDirectory
     private let module: FaultyModule
@@ -23,7 +23,7 @@ import Testing
         _ = try keychain.importKey(PrivateKey.generate(.rsa(bits: 2048)), label: "guarded")
     }
 
-    /// The key, as the token describes it after it was told what to say.
+    /// Returns the key as the token describes it after the module was configured with `words`.
     private func key(saying words: String) throws -> TokenKey {
         try module.say(words)
         return try keychain.tokenKey(
@@ -33,7 +33,7 @@ import Testing
     private let message = Array("message".utf8)
 
     @Test(arguments: ["sign", "decrypt"])
-    func `a PIN that is refused at the use of a key is sent once, and remembered`(use: String) throws {
+    func `a PIN refused when a key is used is sent once and remembered`(use: String) throws {
         let key = try key(saying: "context-login=160")
         let ciphertext = try key.publicKey.encryptOAEP(SecretBytes("secret"), hash: .sha1)
         let codes = (0..<5).map { _ in
@@ -48,7 +48,7 @@ import Testing
         #expect(codes == [.pinIncorrect, .pinRemembered, .pinRemembered, .pinRemembered, .pinRemembered])
         #expect(try module.authentications == 1)
         #expect(keychain.lockState.withLock { $0.pin == nil && $0.keys == nil })
-        // One that is said anew is proved, although somebody is logged in.
+        // A newly entered PIN is verified even while another session is logged in.
         try module.say("")
         #expect(code { try keychain.unlock(with: SecretBytes("wrong-1234")) } == .pinIncorrect)
         try keychain.unlock(with: SecretBytes(TestToken.pinText))
@@ -57,7 +57,7 @@ import Testing
         #expect(try free.publicKey.verify(signature, of: message, using: .rsaPKCS1(.sha256)))
     }
 
-    @Test func `threads that use a key at once send the PIN once`() throws {
+    @Test func `threads that use a key at the same time send the PIN once`() throws {
         let (key, message) = (try key(saying: "context-login=160"), message)
         let refused = Lock(0)
         let threads = (0..<4).map { _ in
@@ -73,19 +73,19 @@ import Testing
 
     /// CKR_GENERAL_ERROR, CKR_FUNCTION_FAILED and CKR_DEVICE_ERROR.
     @Test(arguments: [5, 6, 48])
-    func `a PIN is not sent again where the token failed at it, and may have counted the try`(answer: Int) throws {
+    func `a PIN is not sent again after a token error that may have counted the attempt`(answer: Int) throws {
         let key = try key(saying: "context-login=\(answer)")
         #expect(code { _ = try key.sign(message, using: .rsaPKCS1(.sha256)) } == .failed)
         #expect(try module.authentications == 1)
     }
 
-    @Test func `on the final try the PIN is not sent for the use of a key`() throws {
+    @Test func `the PIN is not sent for the use of a key when only one attempt is left`() throws {
         let key = try key(saying: "context-login=160 pin-final")
         #expect(code { _ = try key.sign(message, using: .rsaPKCS1(.sha256)) } == .pinFinalTry)
         #expect(try module.authentications == 0)
     }
 
-    @Test func `a PIN that somebody left since another one was refused is sent, and keeps its place`() throws {
+    @Test func `a PIN stored after another one was refused is sent and stays stored`() throws {
         let key = try key(saying: "context-login=160")
         let keys = try keychain.keys()
         #expect(code { _ = try key.sign(message, using: .rsaPKCS1(.sha256)) } == .pinIncorrect)
@@ -101,7 +101,7 @@ import Testing
         #expect(try isRemembered(SecretBytes(TestToken.pinText)))
     }
 
-    @Test func `where a typed PIN was refused public objects are read, and no trace of it is left`() throws {
+    @Test func `public objects stay readable after a typed PIN was refused, and the PIN leaves no trace`() throws {
         let pin = SecretBytes(TestToken.pinText)
         let typed = try Keychains(Directories(root: directory.url("typed"))).create(
             "typed", on: .existing(keychain.token.uri, .path(module.path), pin: pin, pinSource: nil)).keychain

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Keyfob
 
-/// What a decryption that fails says: a bad ciphertext and a lost daemon have one answer of the module's.
+/// Errors of decryption: the module returns the same error for a bad ciphertext and for a lost daemon.
 @Suite struct DecryptionTests {
     private let directory: TemporaryDirectory
     private let module: FaultyModule
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: [("", 0), ("decrypt-stumbles=1", 0), ("lost", 1)])
-    func `a daemon that has gone is found again, and what it failed to decrypt is decrypted`(
+    func `a lost daemon is reconnected and the decryption is repeated`(
         words: String, initializations: Int
     ) throws {
         let ciphertext = try key.publicKey.encryptOAEP(SecretBytes("secret"), hash: .sha1)
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: ["", "decrypt-stumbles=1000"])
-    func `what a token that is sound goes on refusing is told as a bad ciphertext`(words: String) throws {
+    func `a ciphertext that a working token keeps refusing is reported as bad`(words: String) throws {
         var ciphertext = try key.publicKey.encryptOAEP(SecretBytes("secret"), hash: .sha1)
         if words.isEmpty { ciphertext[ciphertext.count - 1] ^= 1 }
         let before = try #require(keychain.token.generation)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Keyfob
 
-/// Keys of other tools, which give identifiers as they like, or none.
+/// Keys of other tools, which choose identifiers freely or set none.
 @Suite struct ForeignKeyTests {
     private static let identifiers: [[String]] = [[], ["--id", "07"]]
 
@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(arguments: identifiers)
-    func `a certificate that only shares a key's identifier, or has none as the key, is not the key's`(
+    func `a certificate that shares only the identifier of a key, or like the key has none, does not belong to the key`(
         identifier: [String]
     ) throws {
         let test = try TestKeychain()
@@ -42,14 +42,14 @@ import Testing
         #expect(code {
             try keychain.createIdentity("deploy", .server("deploy"), issuer: SelfIssuer())
         } == .invalidArgument)
-        // A key of another kind is not even asked for a signature, which SoftHSM would not survive.
+        // A key of another type is not asked for a signature, because that would crash SoftHSM.
         let rsa = try TestCertificate("rsa", key: ["-newkey", "rsa:2048"])
         try test.tool(
             ["--write-object", rsa.directory.file("cert.der"), "--type", "cert", "--label", "rsa"] + identifier)
         #expect(try keychain.publicKey(of: key) == nil)
     }
 
-    @Test func `a certificate of a shared identifier is the key's where it verifies what the key signs`() throws {
+    @Test func `a certificate with a shared identifier belongs to the key whose signature it verifies`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         let own = try TestCertificate("own")
@@ -67,7 +67,7 @@ import Testing
         #expect(try keychain.tokenKey(for: key).publicKey == publicKey)
     }
 
-    @Test func `of two private keys that share an identifier none is given the one public key that bears it`() throws {
+    @Test func `a single public key is assigned to neither of two private keys with its identifier`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         for label in ["first", "second"] { try makeKey(test, "EC:prime256v1", label: label, ["--id", "01"]) }
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `a public key that is another's is told to be, before anything is certified`() throws {
+    @Test func `a public key of another key is detected before anything is certified`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         for label in ["first", "second"] { try makeKey(test, "EC:prime256v1", label: label, ["--id", "01"]) }
@@ -90,13 +90,13 @@ import Testing
         } == .tokenContractViolation)
     }
 
-    @Test func `a key without an identifier takes its own public half along, and nobody else's`() throws {
+    @Test func `deleting a key without an identifier deletes its own public key and no other`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         for label in ["one", "two"] { try makeKey(test, "rsa:2048", label: label) }
         try keychain.delete(privateKey("one", in: keychain))
         #expect(try keychain.find(.keys).compactMap(\.label) == ["two", "two"])
-        // An EC key does not say which public half is its own.
+        // An EC private key does not contain its public key.
         try makeKey(test, "EC:prime256v1", label: "three")
         let three = try privateKey("three", in: keychain)
         #expect(three.publicKeyHash == nil)

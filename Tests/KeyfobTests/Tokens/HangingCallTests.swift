@@ -7,9 +7,9 @@ import Testing
 
 @testable import Keyfob
 
-/// Asynchronous calls of a keychain whose token's module does not return.
+/// Asynchronous calls of a keychain whose module does not return.
 @Suite struct HangingCallTests {
-    @Test func `an asynchronous call ends at the deadline, and the keychain goes on when the module does`() async throws {
+    @Test func `an asynchronous call ends at its deadline, and the keychain works again when the module returns`() async throws {
         let directory = try TemporaryDirectory()
         let module = try FaultyModule(in: directory)
         let token = try TestToken.make(label: "hangs").behind(module)
@@ -29,11 +29,11 @@ import Testing
         #expect(error?.code == .timedOut)
         #expect(error?.details["function"] == "C_Sign")
         #expect(error?.message.contains("has not returned") == true)
-        // Calls that do not need the one that hangs work meanwhile.
+        // Calls that do not need the hanging call work in the meantime.
         try await keychain.add(GenericPassword(service: "s"), secret: SecretBytes(utf8: "x"))
         try module.say("")
         #expect(try await !signer.sign([1, 2, 3], using: .ecdsa(.sha256)).isEmpty)
-        // The abandoned thread comes back from the module before its library goes.
+        // The abandoned thread must leave the module before its library is removed.
         let deadline = Deadline.after(.seconds(60))
         while PendingCalls.all.contains(where: { $0.module == module.path }), !deadline.hasPassed {
             try await Task.sleep(for: .milliseconds(10))

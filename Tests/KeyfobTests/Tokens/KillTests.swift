@@ -8,14 +8,14 @@ import Testing
 
 @testable import Keyfob
 
-/// Processes that are killed at any instant leave whole items or none.
+/// Processes killed at any instant leave complete items or none.
 @Suite struct KillTests {
     static let rounds = 60
     static let renewalRounds = 25
 
-    /// Checks that everything a list shows is whole after a kill.
+    /// Checks after a kill that every listed item is complete.
     ///
-    /// - Returns: The objects on the token without those that the killed change has left there.
+    /// - Returns: The objects on the token except those that the killed change has left.
     private func checkWhole(_ keychain: Keychain) throws -> [TokenObject] {
         try keychain.unlock()
         let keys = try keychain.keys()
@@ -28,20 +28,21 @@ import Testing
         let privateKeys = Set(objects.filter { $0.objectClass == .privateKey }.map(\.id))
         let publicKeys = Set(objects.filter { $0.objectClass == .publicKey }.map(\.id))
         #expect(privateKeys == publicKeys)
-        // Rows and objects belong together, one to one.
+        // Rows and objects correspond one to one.
         let rows = try Set(keychain.rows(.key, keys).keys).union(keychain.rows(.certificate, keys).keys)
         let recorded = objects.filter { $0.objectClass == .privateKey || $0.objectClass == .certificate }.map(
             \.fingerprint)
         #expect(rows == Set(recorded))
         #expect(recorded.count == Set(recorded).count)
         #expect(try Set(keychain.vaultFindings().map(\.code)).isSubset(of: [.objectUnlisted, .objectUnreadable]))
-        // Each way on: the next change adopts what is left, or a check removes it.
+        // Tests both ways to recover: the next change adopts the remains, or a check removes them.
         if Bool.random() { _ = try keychain.removeUnlistedObjects() }
         return objects
     }
 
-    /// Microseconds in which a child of this kind makes three changes here and now: kills at fixed times meet nothing
-    /// where the machine is slow, and where it is fast always the same.
+    /// Returns the microseconds that a child of this kind needs for three changes on this machine.
+    ///
+    /// Kills at fixed times would hit nothing on a slow machine, and always the same step on a fast one.
     private func timeOfThreeChanges(_ test: TestKeychain, _ work: [String]) throws -> UInt32 {
         let child = try Child(test, work)
         #expect(child.line() == "ready")
@@ -51,13 +52,13 @@ import Testing
         let elapsed = Date().timeIntervalSince(start)
         try #require(changes == 3)
         _ = child.kill9()
-        // Some hundred times as long in which the test says nothing.
+        // At most two seconds, about a hundred times the usual time.
         return UInt32(min(elapsed, 2) * 1_000_000)
     }
 
-    /// By Keyfob's own call, and by SecItemAdd and SecItemDelete.
+    /// Tests Keyfob's own call, and `SecItemAdd` and `SecItemDelete`.
     @Test(arguments: [("identities", 60), ("services", 30)])
-    func `an identity that is imported or removed is whole or not there after a kill at any instant`(
+    func `an import or removal of an identity is complete or absent after a kill at any instant`(
         way: String, rounds: Int
     ) throws {
         let test = try TestKeychain()
@@ -102,7 +103,7 @@ import Testing
         #expect(completed > 0)
     }
 
-    @Test func `a generated key is whole or not there after a kill at any instant`() throws {
+    @Test func `a generated key is complete or absent after a kill at any instant`() throws {
         let test = try TestKeychain()
         let window = try timeOfThreeChanges(test, ["keys", "first"])
         var done = Set(try test.reopen().find(.keys.keyClass(.private)).compactMap(\.label))
@@ -122,7 +123,7 @@ import Testing
             let found = Set(try keychain.find(.keys.keyClass(.private)).compactMap(\.label))
             #expect(found.symmetricDifference(added.union(done)).isSubset(of: pending.map { [$0] } ?? []))
             done = found
-            // A few keys are enough; every object costs SoftHSM time.
+            // A few keys are enough; every object slows SoftHSM down.
             if found.count > 12 {
                 try keychain.delete(.keys)
                 done = []
@@ -130,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func `several items have all their new data or all their old after a kill at any instant`() throws {
+    @Test func `after a kill at any instant, several items have either all their new data or all their old data`() throws {
         let test = try TestKeychain()
         let directory = try TemporaryDirectory()
         let keys = try (0..<3).map { _ in try PrivateKey.generate(.ec(.p256)) }
@@ -170,9 +171,9 @@ import Testing
         #expect(completed > 0)
     }
 
-    @Test func `the record of the rows is true after a kill at any instant`() throws {
+    @Test func `the record of the rows is correct after a kill at any instant`() throws {
         let test = try TestKeychain()
-        // Some changes here and now, as in `timeOfThreeChanges`; what is killed says nothing of each.
+        // Measured as in `timeOfThreeChanges`, but this child does not report single changes.
         let first = try Child(test, ["mixed", "first", "20"])
         #expect(first.line() == "ready")
         let start = Date()
@@ -195,7 +196,7 @@ import Testing
         #expect(try test.keychain.store.read { try $0.rowCount() } > before)
     }
 
-    @Test func `an identity that is renewed has one version in use after a kill at any instant`() throws {
+    @Test func `a renewed identity has one version in use after a kill at any instant`() throws {
         let test = try TestKeychain()
         _ = try test.keychain.createIdentity("web", .server("web"), issuer: SelfIssuer())
         let key = Criteria(.key, [.keyClass: .number(KeyClass.private.rawValue)])
@@ -214,16 +215,16 @@ import Testing
             let found = try keychain.find(.identity(label: "web"))
             try #require(found.count == 1)
             #expect(found[0].key.label == "web")
-            // Whoever saw it sees it, its certificate and its key.
+            // The identity, its certificate and its key stay visible to their access group.
             #expect(found[0].attributes[.accessGroup] == "group")
             #expect(try keychain.find(.certificate(label: "web")).map { $0.attributes[.accessGroup] } == ["group"])
             let signature = try keychain.tokenKey(for: found[0]).sign([1, 2, 3], using: .ecdsa(.sha256))
             #expect(try found[0].certificate().publicKey.verify(signature, of: [1, 2, 3], using: .ecdsa(.sha256)))
-            // At most one key waits; those of versions that were not retired yet have their certificates.
+            // At most one key has no certificate. The keys of versions that are not retired have theirs.
             let keys = objects.filter { $0.objectClass == .privateKey }
             let certified = Set(objects.filter { $0.objectClass == .certificate }.compactMap(\.publicKeyHash))
             #expect(keys.filter { !certified.contains($0.id) }.count <= 1)
-            // Versions pile up where none was retired in time; every object costs SoftHSM time.
+            // Versions accumulate if none is retired in time; every object slows SoftHSM down.
             if keys.count > 6 {
                 for version in try keychain.versions(of: "web").dropFirst() { try keychain.retire(version) }
             }
@@ -234,7 +235,7 @@ import Testing
         #expect(completed > 0)
     }
 
-    @Test func `an emptied token object heals when the keychain is opened, and its keys work`() throws {
+    @Test func `an emptied token file is repaired when the keychain is opened, and its keys work`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         try keychain.add(GenericPassword(service: "s", account: "a"), secret: SecretBytes("secret"))

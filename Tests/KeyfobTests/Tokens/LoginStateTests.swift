@@ -8,30 +8,30 @@ import Testing
 
 @testable import Keyfob
 
-/// Who is logged in, with which PIN, and what is seen by whom.
+/// The login state of a token, and the objects that are visible in it.
 @Suite struct LoginStateTests {
-    /// As another program writes to the token: the index is no longer true.
+    /// Writes to the token as another program would, which makes the index outdated.
     private func touch(_ test: TestKeychain) throws {
         let directory = try TemporaryDirectory()
         let file = try directory.write(Array("anything".utf8), to: "data")
         try test.tool(["--write-object", file, "--type", "data", "--label", "foreign"])
     }
 
-    @Test func `a look without a PIN hides no private key from anybody afterwards`() throws {
+    @Test func `private keys stay visible after reading without a PIN`() throws {
         let test = try TestKeychain()
         try test.keychain.createIdentity("web", .server("web"), issuer: SelfIssuer())
         _ = try test.keychain.unlockForSession()
         try touch(test)
-        // The login is the process', whoever made it.
+        // The login belongs to the process, whichever keychain made it.
         try test.keychain.token.logout()
         let keychain = try test.reopen()
-        // Opens sessions that nobody is logged in to.
+        // Opens sessions that are not logged in.
         _ = try keychain.publicCertificates()
         #expect(try keychain.find(.identities).map(\.label) == ["web"])
         #expect(try test.reopen().find(.identities).map(\.label) == ["web"])
     }
 
-    @Test func `whom another keychain of the process has logged out sees all private keys`() throws {
+    @Test func `a keychain shows all private keys after another one of the process has logged out`() throws {
         let test = try TestKeychain()
         try test.keychain.createIdentity("web", .server("web"), issuer: SelfIssuer())
         let other = try test.reopen()
@@ -42,7 +42,7 @@ import Testing
         #expect(try test.reopen().find(.identities).count == 1)
     }
 
-    @Test func `a PIN that was left and has changed since is sent once, and then the source is asked`() throws {
+    @Test func `a stored PIN that has changed is sent once, and then the PIN source is used`() throws {
         let test = try TestKeychain()
         try test.keychain.add(GenericPassword(service: "a"), secret: SecretBytes(utf8: "secret"))
         let old = try test.leaveStalePIN()
@@ -51,14 +51,14 @@ import Testing
         let memory = WrongPINMemory(directories: test.throwaway.directories)
         #expect(try memory.contains(old, serial: keychain.token.uri.serial ?? "", label: keychain.token.label))
         #expect(try keychain.unlockedState.load(keychain.stateName) == nil)
-        // The same process, and any other.
+        // This process and any other.
         for keychain in [keychain, try test.reopen()] {
             let item = try keychain.only(.genericPassword(service: "a"))
             #expect(try keychain.secret(of: item) == SecretBytes(utf8: "secret"))
         }
     }
 
-    @Test func `a wrong PIN that somebody types costs nothing that an earlier unlocking left`() throws {
+    @Test func `typing a wrong PIN does not remove the stored unlocked state`() throws {
         let test = try TestKeychain()
         try test.keychain.add(GenericPassword(service: "a"), secret: SecretBytes(utf8: "secret"))
         _ = try test.keychain.unlockForSession()
@@ -72,7 +72,7 @@ import Testing
         #expect(try keychain.secret(of: item) == SecretBytes(utf8: "secret"))
     }
 
-    @Test func `a wrong PIN is not believed because another keychain of the process is logged in`() throws {
+    @Test func `a wrong PIN is not accepted because another keychain of the process is logged in`() throws {
         let test = try TestKeychain()
         try test.keychain.add(GenericPassword(service: "a"), secret: SecretBytes(utf8: "secret"))
         let other = try test.reopen()
@@ -81,7 +81,7 @@ import Testing
         #expect(try test.keychain.secret(of: item) == SecretBytes(utf8: "secret"))
     }
 
-    @Test func `a wrong PIN is not believed because another keychain logged in again after a lock`() throws {
+    @Test func `a wrong PIN is not accepted because another keychain has logged in again after a lock`() throws {
         let test = try TestKeychain()
         try test.keychain.add(GenericPassword(service: "a"), secret: SecretBytes(utf8: "secret"))
         let other = try test.reopen()
@@ -99,7 +99,7 @@ import Testing
         #expect(try test.keychain.secret(of: item) == SecretBytes(utf8: "secret"))
     }
 
-    @Test func `a wrong PIN is not believed by a token of any other module either`() throws {
+    @Test func `a wrong PIN is not accepted by a token of any other module either`() throws {
         let directory = try TemporaryDirectory()
         let token = try TestToken.make(label: "proving")
         let module = try FaultyModule(in: directory)
@@ -115,7 +115,7 @@ import Testing
         #expect(try keychain.secret(of: item) == SecretBytes(utf8: "secret"))
     }
 
-    @Test func `threads that unlock by one stored PIN send it once where it is wrong`() throws {
+    @Test func `threads that unlock with the same wrong stored PIN send it once`() throws {
         let directory = try TemporaryDirectory()
         let token = try TestToken.make(label: "threads")
         let module = try FaultyModule(in: directory)
@@ -136,7 +136,7 @@ import Testing
                     codes.withLock { $0.append(answer) }
                 })
         }
-        // Whoever is refused first waits for this to remember it, while the others come.
+        // The thread whose PIN is refused first waits for this lock to remember it, while the others start.
         try FileLock.holding(memory, deadline: .after(.seconds(60))) { () throws(KeychainError) -> Void in
             unlock()
             let deadline = Deadline.after(.seconds(60))
@@ -153,7 +153,7 @@ import Testing
         #expect(answers.count { $0 == .pinIncorrect } == 1 && answers.count { $0 == .pinRemembered } == 7)
     }
 
-    /// A locked keychain whose token refuses the stored PIN from now on, and counts the logins.
+    /// Makes a locked keychain whose token refuses the stored PIN from now on, and counts logins.
     private static func refusing(
         in directory: TemporaryDirectory, label: String
     ) throws -> (keychains: Keychains, token: TestToken, module: FaultyModule) {
@@ -169,12 +169,12 @@ import Testing
         return (keychains, token, module)
     }
 
-    @Test func `of processes that begin together one sends a stored PIN that is wrong`() throws {
+    @Test func `processes that start together send a wrong stored PIN once`() throws {
         let directory = try TemporaryDirectory()
         let (keychains, token, module) = try Self.refusing(in: directory, label: "together")
         let memory = keychains.directories.state.appendingPathComponent("wrong-pins.json.lock", isDirectory: false)
         try PrivateFile.createDirectory(memory.deletingLastPathComponent())
-        // What each process has of its own.
+        // Each has its own state, as each process would.
         let processes = try (0..<5).map { _ in try keychains.open(token.label, options: .patient) }
         let codes = Lock<[KeychainError.Code?]>([])
         var threads: [POSIXThread.Joinable?] = []
@@ -185,7 +185,7 @@ import Testing
                     codes.withLock { $0.append(answer) }
                 })
         }
-        // Whoever is refused first waits for this to remember it, while the others come.
+        // The keychain whose PIN is refused first waits for this lock to remember it, while the others start.
         try FileLock.holding(memory, deadline: .after(.seconds(60))) { () throws(KeychainError) -> Void in
             unlock(processes[0])
             let deadline = Deadline.after(.seconds(60))
@@ -199,7 +199,7 @@ import Testing
         #expect(answers.count { $0 == .pinIncorrect } == 1 && answers.count { $0 == .pinRemembered } == 4)
     }
 
-    @Test func `a stored PIN that is wrong is told as that also where it cannot be remembered in time`() throws {
+    @Test func `a wrong stored PIN is reported as wrong even if it cannot be remembered in time`() throws {
         let directory = try TemporaryDirectory()
         let (keychains, token, module) = try Self.refusing(in: directory, label: "busy")
         var options = Keychain.Options()
@@ -210,13 +210,13 @@ import Testing
         try FileLock.holding(memory, deadline: .after(.seconds(60))) { () throws(KeychainError) -> Void in
             let refusal = #expect(throws: KeychainError.self) { try keychain.unlock() }
             #expect(refusal?.code == .pinIncorrect && refusal?.hint?.contains("could not be noted") == true)
-            // This process knows it.
+            // This process remembers it in memory.
             #expect(code { try keychain.unlock() } == .pinRemembered)
         }
         #expect(try module.logins == 1)
     }
 
-    @Test func `who has no place for a lock sends a stored PIN all the same`() throws {
+    @Test func `a stored PIN is sent even if there is no place for the lock file`() throws {
         let directory = try TemporaryDirectory()
         let file = try directory.write("no directory".utf8, to: "state")
         let memory = WrongPINMemory(directories: Directories(root: URL(fileURLWithPath: directory.path)))
@@ -225,11 +225,11 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: file))
     }
 
-    @Test func `a wrong PIN that is refused after the keychain was locked brings back no right one`() throws {
+    @Test func `a refused wrong PIN does not restore the right one after the keychain was locked`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         try keychain.unlock()
-        // Told of the refusal before whoever unlocks is.
+        // Called after the refusal and before `unlock` returns.
         keychain.token.refusedPIN.withLock { refused in
             refused = { [weak keychain] in
                 do { try keychain?.lock() } catch { Issue.record(error) }
@@ -240,30 +240,30 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a keychain that is locked while its PIN is on the way to the token stays locked`(isSent: Bool) throws {
+    func `a keychain that is locked while its PIN is being sent to the token stays locked`(isSent: Bool) throws {
         let test = try TestKeychain()
-        // What is disturbed is known of a token that has been reached.
+        // The token must have been reached before disturbances can be detected.
         _ = try test.keychain.token.pool()
         let (answer, isWiped, isLoggedIn) = try test.keychain.token.undisturbed {
             try unlockWhileLocked(test, isSent: isSent)
         }
-        // Without the PIN the token shows no wrapping key; nobody is told that it is gone.
+        // Without the PIN the token does not show the wrapping key; this must not be reported as a loss.
         let expected: KeychainError.Code? = isSent ? nil : .locked
         #expect(answer == expected && isWiped && !isLoggedIn)
     }
 
-    /// Unlocks a keychain that is locked as soon as somebody asks for its PIN.
+    /// Unlocks a keychain that is locked as soon as its PIN is requested.
     private func unlockWhileLocked(
         _ test: TestKeychain, isSent: Bool
     ) throws -> (answer: KeychainError.Code?, isWiped: Bool, isLoggedIn: Bool) {
         let pin = SecretBytes(utf8: try test.pin)
         let state = Lock(Keychain.LockState())
-        // Longer than other tests keep anybody from a session.
+        // Longer than other tests block sessions.
         let token = TokenStore(
             uri: test.keychain.token.uri, softHSM: nil, configuration: .init(deadline: .seconds(120)),
             openModule: { try TestToken.loadModule() },
             pin: {
-                // The part of `lock()` that waits for no login, such as this one.
+                // The part of `lock()` that does not wait for a login, such as this one.
                 state.withLock { state in
                     defer {
                         state.pin = nil
@@ -281,13 +281,13 @@ import Testing
         return (answer, state.withLock { $0.pin == nil && $0.keys == nil }, isLoggedIn)
     }
 
-    @Test func `a keychain stays locked where another thread takes over what an earlier unlocking left`() throws {
+    @Test func `a keychain stays locked while another thread takes over a stored unlocked state`() throws {
         let test = try TestKeychain()
         _ = try test.keychain.unlockForSession()
         let keychain = try test.reopen()
         try keychain.unlock()
         let before = keychain.lockState.withLock { $0.lockings }
-        // Whoever locks wipes the keys, waits here, and then removes what was left.
+        // `lock` wipes the keys, waits here, and then removes the stored state.
         let locking = keychain.pinEnvironment.memory.withLock { _ -> POSIXThread.Joinable? in
             let locking = POSIXThread.start("lock") {
                 do { try keychain.lock() } catch { Issue.record(error) }
@@ -303,7 +303,7 @@ import Testing
     }
 
     @Test(arguments: ["rsa:2048", "EC:prime256v1"])
-    func `a key that wants the PIN at each use gets it`(_ kind: String) throws {
+    func `a key that requires the PIN for each use receives it`(_ kind: String) throws {
         let test = try TestKeychain()
         try test.tool(["--keypairgen", "--key-type", kind, "--label", "guarded", "--id", "0a0b", "--always-auth"])
         let key = try test.keychain.tokenKey(

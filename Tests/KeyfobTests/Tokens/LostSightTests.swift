@@ -7,9 +7,11 @@ import Testing
 
 @testable import Keyfob
 
-/// The directory of a token of ours goes out of sight, as with a disk that is not mounted for a moment.
+/// The directory of a token that Keyfob made disappears for a while, as with a disk that is not mounted.
 @Suite struct LostSightTests {
-    /// Runs `body` while the token's directory is elsewhere. It comes back as it was, so that its files tell nothing.
+    /// Runs `body` while the token's directory is elsewhere.
+    ///
+    /// The directory comes back unchanged, so that its files show no difference.
     private func whileAway<Result>(_ keychain: Keychain, _ body: () throws -> Result) throws -> Result {
         let token = keychain.token
         let softHSM = try #require(token.softHSM)
@@ -25,10 +27,10 @@ import Testing
         return try result.get()
     }
 
-    // In processes of their own: what another test is making may be the token that is away, for all that is known, and
-    // nobody says then that it is absent.
+    // These tests run in processes of their own. A token that another test is making could be the missing one, and
+    // Keyfob does not report a token as absent then.
 
-    @Test func `a token that is away is told to be absent, and serves again when it is back`() async {
+    @Test func `a missing token is reported as absent and works again when it is back`() async {
         await #expect(processExitsWith: .success) { try LostSightTests().isAbsentWhileAway() }
     }
 
@@ -47,7 +49,7 @@ import Testing
             #expect(try keychain.secret(of: password) == SecretBytes(utf8: "secret"))
         }
         try expectService()
-        // Twice, for what was healed once has to be healed again.
+        // Repeated, because a repaired state must be repairable again.
         for _ in 0..<2 {
             try whileAway(keychain) {
                 #expect(code { _ = try keychain.find(.identities) } == .tokenAbsent)
@@ -64,7 +66,7 @@ import Testing
         #expect(try keychain.find(.identities).isEmpty)
     }
 
-    @Test func `a token that was away unnoticed is looked at anew`() async {
+    @Test func `a token is read again after it was missing unnoticed`() async {
         await #expect(processExitsWith: .success) { try LostSightTests().isLookedAtAnew() }
     }
 
@@ -73,7 +75,7 @@ import Testing
         let keychain = test.keychain
         let identity = try keychain.createIdentity("web", .server("web"), issuer: SelfIssuer()).identity
         let objects = try keychain.token.readObjects().objects.count
-        // SoftHSM is asked for every object, past everything that would notice.
+        // SoftHSM reads every object here, and Keyfob's checks do not notice.
         func lose() throws {
             try whileAway(keychain) { _ = try keychain.token.pool().withSession { try $0.findObjects([.token(true)]) } }
             #expect(!keychain.token.sight.isLost)
@@ -84,7 +86,7 @@ import Testing
         keychain.token.forgetHandles()
         let signer = try keychain.tokenKey(for: identity)
         #expect(try signer.sign([1], using: .ecdsa(.sha256)).isEmpty == false)
-        // A change that may not run twice fails, and can be made then.
+        // A change that must not run twice fails, and succeeds when repeated by the caller.
         try lose()
         keychain.token.forgetHandles()
         let criteria = try Criteria(#require(identity.reference))
@@ -95,7 +97,7 @@ import Testing
         #expect(try keychain.find(.identities).compactMap(\.label) == ["renamed"])
     }
 
-    @Test func `a key that was really removed is not looked for by initialising the module`() throws {
+    @Test func `a key that was removed does not cause the module to be initialised again`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         let key = try keychain.generateKey(.p256, label: "key")
@@ -103,7 +105,7 @@ import Testing
         _ = try signer.sign([1], using: .ecdsa(.sha256))
         for type in ["privkey", "pubkey"] { try test.tool(["--delete-object", "--type", type, "--label", "key"]) }
         #expect(code { _ = try signer.sign([1], using: .ecdsa(.sha256)) } == .itemNotFound)
-        // Other tests initialise the module now and then, but not each time.
+        // Other tests sometimes initialise the module, but not every time.
         let isLeftAlone = try (0..<10).contains { _ in
             try !keychain.token.regainObjects(since: keychain.token.generation)
         }

@@ -4,12 +4,12 @@ import Testing
 @testable import Keyfob
 @testable import PKCS11
 
-/// Numbers that a module gives, whatever they are.
+/// Numbers from a module, which may have any value.
 @Suite struct ModuleNumberTests {
     @Test(arguments: [
         (0, 0), (32, 256), (1 << 60 - 1, Int.max - 7), (1 << 60, nil), (UInt(Int.max), nil), (UInt.max, nil),
     ] as [(UInt, Int?)])
-    func `a length that no key has is no length, and nothing ends by it`(bytes: UInt, bits: Int?) throws {
+    func `an impossible key length is ignored and does not end the process`(bytes: UInt, bits: Int?) throws {
         var values = AttributeValues()
         for (type, number) in [(AttributeType.objectClass, ObjectClass.secretKey.rawValue), (.valueLength, bytes)] {
             values.append(type, unsafe withUnsafeBytes(of: number) { unsafe Array($0) })

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite struct ObjectChangesTests {
-    @Test func `what any program adds, changes or removes is told, and logins are not`() async throws {
+    @Test func `changes by any program are reported, and logins are not`() async throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         let told = Lock<[ObjectsVersion]>([])
@@ -19,7 +19,7 @@ import Testing
         try test.tool(["--list-objects"])
         #expect(keychain.objectsVersionNow() == before)
 
-        // What happens before the first look is not told, and on a busy machine that look may come late.
+        // Changes before the first look are not reported, and on a busy machine the first look may come late.
         for index in 0..<80 where told.withLock({ $0.isEmpty }) {
             try test.tool([
                 "--keypairgen", "--key-type", "EC:prime256v1", "--label", "elsewhere \(index)", "--id", "\(10 + index)",
@@ -29,7 +29,7 @@ import Testing
         let first = told.withLock { $0.first }
         #expect(first?.isReadable == true && first != before)
 
-        // Generating writes several objects, which may be seen one by one.
+        // Generating a key pair writes several objects, which may be seen one by one.
         #expect(try await isSoon { told.withLock { $0.last } == keychain.objectsVersionNow() })
         let count = told.withLock { $0.count }
         let item = try await keychain.only(.key(label: "elsewhere 0").keyClass(.private))
@@ -42,6 +42,6 @@ import Testing
 }
 
 extension Keychain {
-    /// The blocking form, from a test that is asynchronous for another reason.
+    /// The blocking form, for a test that is asynchronous for another reason.
     fileprivate func objectsVersionNow() -> ObjectsVersion { objectsVersion() }
 }

@@ -13,7 +13,7 @@ import Testing
         return options
     }
 
-    @Test func `a keychain whose token is opened ahead reads secrets, locked or not`() throws {
+    @Test func `a keychain whose token is opened in advance reads secrets, whether locked or unlocked`() throws {
         let test = try TestKeychain()
         try test.keychain.add(GenericPassword(service: "a"), secret: SecretBytes(utf8: "secret"))
         for isUnlocked in [false, true] {
@@ -28,19 +28,19 @@ import Testing
         }
     }
 
-    @Test func `a PIN that the token refuses is sent once, and the refusal reported`() throws {
+    @Test func `a PIN that the token refuses is sent once, and the refusal is reported`() throws {
         let test = try TestKeychain()
         try test.keychain.add(GenericPassword(service: "a"), secret: SecretBytes(utf8: "secret"))
         _ = try test.leaveStalePIN()
         let keychain = try test.reopen(Self.options)
         let item = try keychain.only(.genericPassword(service: "a"))
         #expect(code { _ = try keychain.secret(of: item) } == .pinIncorrect)
-        // It is forgotten then, and the PIN's source asked.
+        // The PIN is then forgotten, and the PIN source is used.
         #expect(try keychain.secret(of: item) == SecretBytes(utf8: "secret"))
         try test.keychain.unlockedState.remove(test.keychain.stateName)
     }
 
-    @Test func `a vault that is missing is reported though the token could be opened`() throws {
+    @Test func `a missing vault is reported even if the token could be opened`() throws {
         let test = try TestKeychain()
         var configuration = test.configuration
         configuration.directory.appendPathComponent("missing", isDirectory: true)
@@ -50,18 +50,19 @@ import Testing
         #expect(error?.code == .vaultUnavailable)
     }
 
-    @Test func `a module that is in use is not taken for one that is only mapped`() throws {
+    @Test func `a module in use is not mistaken for one that is only mapped`() throws {
         let test = try TestKeychain()
         _ = try test.keychain.token.pool()
         try #require(SoftHSMPresence.mayBeInUse)
-        // Whoever maps it now, maps what other threads are inside of.
+        // Mapping it now maps a library that other threads are using.
         SoftHSMDirectory.mapModule()
         #expect(SoftHSMPresence.mayBeInUse)
     }
 
-    /// Runs `body` while nobody can begin to open a token, for the next fifth of a second.
+    /// Runs `body` while no token can be opened, for the next fifth of a second.
     ///
-    /// As long there is a file, whose path `body` is given: what finds it did not wait for the token.
+    /// During that time a file exists, whose path is passed to `body`. Code that finds the file did not wait for the
+    /// token.
     private func holdingUpLogins(of test: TestKeychain, _ body: (String) throws -> Void) throws {
         let lock = TestKeychain.tokens.appendingPathComponent("softhsm.lock", isDirectory: false)
         let mark = test.throwaway.directories.data.appendingPathComponent("held-up").path
@@ -69,7 +70,7 @@ import Testing
         let holder = try #require(
             POSIXThread.start("test") {
                 do {
-                    // Not as others do, who go on without the lock where they cannot have it soon.
+                    // Unlike this call, other code continues without the lock if it is not free soon.
                     try FileLock.holding(lock, deadline: .after(.seconds(60))) { () throws(KeychainError) in
                         #expect(FileManager.default.createFile(atPath: mark, contents: nil))
                         isHeld.withLock { $0 = true }
@@ -86,7 +87,7 @@ import Testing
         try body(mark)
     }
 
-    @Test func `the end of a keychain waits until the token has been opened`() throws {
+    @Test func `closing a keychain waits until the token has been opened`() throws {
         let test = try TestKeychain()
         _ = try test.keychain.unlockForSession()
         try holdingUpLogins(of: test) { mark in
@@ -96,7 +97,7 @@ import Testing
         try test.keychain.unlockedState.remove(test.keychain.stateName)
     }
 
-    @Test func `a vault that cannot be opened is reported when the token has been opened`() throws {
+    @Test func `a vault that cannot be opened is reported after the token has been opened`() throws {
         let test = try TestKeychain()
         var configuration = test.configuration
         configuration.directory.appendPathComponent("missing", isDirectory: true)
@@ -107,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func `a PIN's source is read when the token has been opened, for it may change the environment`() throws {
+    @Test func `a PIN source is read after the token has been opened, because it may change the environment`() throws {
         let test = try TestKeychain()
         try test.keychain.add(GenericPassword(service: "a"), secret: SecretBytes(utf8: "secret"))
         try test.keychain.unlockedState.remove(test.keychain.stateName)

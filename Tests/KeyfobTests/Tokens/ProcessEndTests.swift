@@ -3,15 +3,15 @@ import Testing
 
 @testable import Keyfob
 
-/// exit(3) destroys the state of C++ libraries such as SoftHSM while other threads go on.
+/// exit(3) destroys the state of C++ libraries such as SoftHSM while other threads are running.
 @Suite struct ProcessEndTests {
     @Test(arguments: [[], ["twice"]])
-    func `a process ends in peace while its threads sign`(how: [String]) throws {
+    func `a process exits normally while its threads sign`(how: [String]) throws {
         let test = try TestKeychain()
         for _ in 0..<12 { #expect(try Child(test, ["end"] + how).waitForEnd().status == 0) }
     }
 
-    @Test func `a process ends while its module does not come back from being initialised again`() throws {
+    @Test func `a process exits while its module does not return from being initialised again`() throws {
         let test = try TestKeychain()
         let directory = try TemporaryDirectory()
         let module = try FaultyModule(in: directory)

@@ -3,16 +3,16 @@ import Testing
 
 @testable import Keyfob
 
-/// What keys prove they can do.
+/// The signature schemes that keys are proven to support.
 @Suite struct ProofTests {
     private static let schemes: [SignatureScheme] = [
         .rsaPSS(.sha256), .rsaPSS(.sha384), .rsaPSS(.sha512), .rsaPKCS1(.sha256), .rsaPKCS1(.sha384),
         .rsaPKCS1(.sha512),
     ]
 
-    /// A digest and a salt of 64 bytes have room from 1034 bits on (RFC 8017 9.1.1).
+    /// A digest and a salt of 64 bytes need 1034 bits (RFC 8017 section 9.1.1).
     @Test(arguments: [1024, 1033, 1034, 2048])
-    func `a scheme for which the key is too small is left out, and the others are there`(bits: Int) throws {
+    func `a scheme for which the key is too small is omitted, and the others are listed`(bits: Int) throws {
         let test = try TestKeychain()
         let item = try test.keychain.importKey(PrivateKey.generate(.rsa(bits: bits)), label: "key")
         let key = try test.keychain.tokenKey(for: item)
@@ -25,7 +25,7 @@ import Testing
         #expect(code { _ = try key.sign(message, using: .rsaPSS(.sha512)) } == refusal)
     }
 
-    @Test func `of a key that is too small for all that is asked for nothing is proved, and that is no error`() throws {
+    @Test func `a key that is too small for all requested schemes proves none, without an error`() throws {
         let test = try TestKeychain()
         let item = try test.keychain.importKey(PrivateKey.generate(.rsa(bits: 1024)), label: "key")
         #expect(try test.keychain.tokenKey(for: item).proven([.rsaPSS(.sha512)]).isEmpty)

@@ -9,13 +9,13 @@ import Testing
 
 @testable import Keyfob
 
-/// What the undo of a failed change and the recovery after a kill may touch.
+/// The effects of undoing a failed change and of recovering after a kill.
 @Suite struct RecoveryTests {
     private func unfinished(_ keychain: Keychain) throws -> Int {
         try keychain.store.read { try $0.unfinishedRows().count }
     }
 
-    /// A new keychain on a token that is reached through a module which can be told to fail.
+    /// Makes a keychain on a token whose module can be told to fail.
     private static func create(
         on token: TestToken, by module: FaultyModule, in directory: TemporaryDirectory
     ) throws -> Keychain {
@@ -25,7 +25,7 @@ import Testing
             token.label, on: .existing(token.uri, .path(module.path), pin: token.pin, pinSource: .file(pin))).keychain
     }
 
-    @Test func `the undo of a failed import spares a key that was there before`() throws {
+    @Test func `undoing a failed import keeps a key that existed before`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         let directory = try TemporaryDirectory()
@@ -44,7 +44,7 @@ import Testing
         _ = try keychain.importKey(key, label: "mine")
         try keychain.add(CertificateItem(first))
         try test.tool(["--delete-object", "--type", "pubkey", "--id", first.publicKey.identifier.hexadecimal])
-        // Same issuer and serial number: the row is refused when the objects are there already.
+        // The certificate has the same issuer and serial number, so its row is refused after the objects were made.
         #expect(code { _ = try keychain.importIdentity(key: key, certificate: certificate(20)) } == .duplicateItem)
         #expect(try unfinished(keychain) == 0)
         #expect(try keychain.find(.certificates).map(\.der) == [first.der])
@@ -55,7 +55,7 @@ import Testing
         #expect(try first.publicKey.verify(signer.sign(message, using: .ecdsa(.sha256)), of: message, using: .ecdsa(.sha256)))
     }
 
-    @Test func `a list of certificates is added whole or not at all`() throws {
+    @Test func `a list of certificates is added completely or not at all`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         let items = try (0..<3).map { try CertificateItem(Certificate(der: TestCertificate("c\($0)").der)).item }
@@ -67,7 +67,7 @@ import Testing
         #expect(try keychain.store.read { try $0.rowCount() } == 1)
     }
 
-    @Test func `an object that cannot be modified on the token gets another name`() throws {
+    @Test func `an object that the token does not allow to be modified can be renamed`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         try keychain.token.withSession(.create) { session in
@@ -81,7 +81,7 @@ import Testing
         #expect(try keychain.token.readObjects().objects.contains { $0.label == .string("fixed") })
     }
 
-    @Test func `the recovery destroys no object that a killed change was making`() throws {
+    @Test func `recovery does not destroy an object that a killed change was making`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         try test.tool(["--keypairgen", "--key-type", "EC:prime256v1", "--id", "0c", "--label", "left"])
@@ -118,7 +118,7 @@ import Testing
         #expect(try other.vaultFindings().isEmpty)
     }
 
-    @Test func `a row of an object that was never made is forgotten`() throws {
+    @Test func `a row of an object that was never made is removed`() throws {
         let test = try TestKeychain()
         let certificate = try Certificate(der: TestCertificate("never").der)
         try leave([UnfinishedObject(making: NewObject(certificate: certificate, label: nil))], in: test.keychain)
@@ -142,7 +142,7 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: directory.file("backup")))
     }
 
-    @Test func `a token that refuses to destroy an object is no obstacle to anything else`() throws {
+    @Test func `a token that refuses to destroy an object does not block other operations`() throws {
         let directory = try TemporaryDirectory()
         let token = try TestToken.make(label: "keeper")
         let module = try FaultyModule(in: directory)
@@ -152,7 +152,7 @@ import Testing
         let identity = try keychain.createIdentity("web", .server("web"), issuer: SelfIssuer()).identity
         try module.say("keep=1")
         #expect(code { try keychain.delete(identity) } != nil)
-        // Neither here nor in a process that comes later, with the removal still refused.
+        // Neither in this process nor in a later one, while the removal is still refused.
         for keychain in [keychain, try keychains.open(token.label)] {
             let item = try keychain.only(.genericPassword(service: "a"))
             #expect(try keychain.secret(of: item) == SecretBytes(utf8: "secret"))
@@ -161,7 +161,7 @@ import Testing
         #expect(try unfinished(keychain) == 0)
     }
 
-    @Test func `what fails for a moment while a key is made is done, and what goes on failing leaves nothing`() throws {
+    @Test func `a transient failure while a key is made is retried, and a permanent one leaves nothing`() throws {
         let directory = try TemporaryDirectory()
         let token = try TestToken.make(label: "stumbler")
         let module = try FaultyModule(in: directory)
@@ -181,7 +181,7 @@ import Testing
         #expect(try unfinished(keychain) == 0)
     }
 
-    @Test func `an object that SoftHSM overlooks for a moment is found, and one that is gone is told to be`() throws {
+    @Test func `an object that SoftHSM misses temporarily is found, and a removed one is reported as missing`() throws {
         let directory = try TemporaryDirectory()
         let token = try TestToken.make(label: "blind")
         let module = try FaultyModule(in: directory)
@@ -191,7 +191,7 @@ import Testing
             keychain.token.forgetHandles()
             try module.say("")
             return try keychain.token.withSession(.read) { session in
-                // Whoever gets a session may search, too.
+                // Set only now, because opening a session may search for objects too.
                 try module.say(words)
                 defer { do { try module.say("") } catch { Issue.record(error) } }
                 return try keychain.token.verifiedHandle(of: object, in: session)
@@ -199,7 +199,7 @@ import Testing
         }
         let handle = try find("")
         #expect(try find("blind=3") == handle)
-        // A token of another maker that does not show it has not got it: nobody waits.
+        // A token of another vendor that does not show the object does not have it, so there is no wait.
         #expect(code { _ = try find("stranger blind=4") } == .itemNotFound)
         #expect(try find("stranger") == handle)
         #expect(code { _ = try find("blind=1000") } == .itemNotFound)
@@ -208,11 +208,11 @@ import Testing
     }
 
     @Test
-    func `a change that SoftHSM lost sight of is made anew, twice, and any other failure is told at once`() throws {
+    func `a change whose object SoftHSM has lost is retried twice, and other failures are reported at once`() throws {
         let token = try TestKeychain().keychain.token
         func tries(_ value: ReturnValue, failing count: Int) -> Int {
             var tries = 0
-            // The last failure is what the count is about.
+            // Only the number of attempts matters, not the last failure.
             try? token.retryingMomentaryFailures {
                 tries += 1
                 guard tries > count else {
@@ -228,7 +228,7 @@ import Testing
         #expect(tries(.deviceMemory, failing: 1) == 1)
     }
 
-    /// Leaves rows behind as a killed process does.
+    /// Leaves rows as a killed process does.
     private func leave(_ objects: [UnfinishedObject], in keychain: Keychain) throws {
         let keys = try keychain.keys()
         try keychain.store.write(keys.tree) { writer in
@@ -236,7 +236,7 @@ import Testing
         }
     }
 
-    @Test func `an interrupted removal is finished with its rows, and spares everything else`() throws {
+    @Test func `an interrupted removal is finished with its rows, and other objects stay`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         let removed = try keychain.generateKey(.p256, label: "removed")
@@ -252,7 +252,7 @@ import Testing
         #expect(try test.tool(["-O"]).stdout.contains("keyfob-wrap-1"))
     }
 
-    @Test func `a token that does not obey is an error, and its object is gone`() throws {
+    @Test func `a token that ignores requested attributes causes an error, and its object is removed`() throws {
         let test = try TestKeychain()
         try test.keychain.token.withSession(.create) { session in
             let template: AttributeTemplate = [
@@ -261,7 +261,7 @@ import Testing
                 .id([5]), .secret(.value, SecretBytes([UInt8](repeating: 1, count: 32))),
             ]
             let handle = try session.create(template)
-            // Asked for more than the token gave.
+            // The test requests more protection than the token gave.
             let asked: AttributeTemplate = [.sensitive(true), .extractable(false), .id([5])]
             #expect(code { try AttributeReadBack.check(handle, asked, in: session, token: "t") } == .tokenContractViolation)
             #expect(try session.findObjects([.id([5])]).isEmpty)
@@ -269,7 +269,7 @@ import Testing
     }
 
     @Test(arguments: [KeySpecification.p256, .aes(bits: 256)])
-    func `what a token neither protects nor lets go is told of, and removed when it can be`(
+    func `an object that the token neither protects nor removes is reported, and removed when possible`(
         kind: KeySpecification
     ) throws {
         let directory = try TemporaryDirectory()
@@ -291,13 +291,13 @@ import Testing
         #expect(try count() == 0)
         #expect(try unfinished(keychain) == 0)
 
-        // What is let go at the second try is told of in the same words.
+        // An object that is removed at the second attempt is reported in the same words.
         try module.say("lax cling=1")
         let second = #expect(throws: KeychainError.self) { _ = try keychain.generateKey(kind, label: "weak") }
         #expect(second?.code == .tokenContractViolation && second?.hint == error?.hint, "\(second as Any)")
         #expect(try count() == 0 && unfinished(keychain) == 0)
 
-        // An object that is never let go stops no other change. No list shows it.
+        // An object that can never be removed does not block other changes, and no list shows it.
         try module.say("lax keep=0")
         #expect(code { _ = try keychain.generateKey(kind, label: "weak") } == .tokenContractViolation)
         try module.say("keep=0")

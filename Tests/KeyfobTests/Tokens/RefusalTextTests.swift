@@ -5,10 +5,10 @@ import Testing
 
 @testable import Keyfob
 
-/// What a keychain makes of a token's refusal.
+/// The errors that a keychain makes of a token's refusals.
 @Suite struct RefusalTextTests {
     @Test(arguments: [PKCS11Function.login, .openSession])
-    func `a wait for the token that lasts too long is a deadline that has passed, not a failure`(
+    func `waiting too long for the token is reported as a timeout, not as a failure`(
         function: PKCS11Function
     ) {
         let waited = PKCS11Error(function: function, returnValue: .sessionCount, detail: "it took too long")
@@ -20,7 +20,7 @@ import Testing
         #expect(KeychainError.token(full, .login, token: "card").code == .failed)
     }
 
-    @Test func `a module that another thread is still loading is not told as one that is not installed`() {
+    @Test func `a module that another thread is still loading is not reported as missing`() {
         let waited = PKCS11Error(function: .moduleLoad, returnValue: .cantLock, detail: "it took too long")
         let error = KeychainError.token(waited, .login, token: "card")
         #expect(error.code == .timedOut && error.message.contains("it took too long"), "\(error)")
@@ -30,13 +30,13 @@ import Testing
         PKCS11Error(function: .getTokenInfo, returnValue: .pinIncorrect),
         PKCS11Error(function: .createObject, returnValue: .deviceMemory),
     ])
-    func `the label of a token is one word of the command that a hint gives`(refusal: PKCS11Error) {
+    func `the label of a token is quoted as one word in the command of a hint`(refusal: PKCS11Error) {
         let hint = KeychainError.token(refusal, .create, token: "my token").hint ?? ""
         #expect(hint.contains("'my token'"), "\(hint)")
     }
 
     @Test(arguments: ["short=63", "short=0", "garbled", "garbled stranger"])
-    func `a signature that is none is told as the token's fault, with the token and the key`(words: String) throws {
+    func `an invalid signature is reported as an error of the token, with the token and the key`(words: String) throws {
         let token = try TestToken.make(label: "signer")
         let directory = try TemporaryDirectory()
         let module = try FaultyModule(in: directory, saying: words.contains("stranger") ? "stranger" : "")
@@ -52,13 +52,13 @@ import Testing
         }
         #expect(error?.code == .tokenContractViolation && error?.message.contains("key \"site\"") == true, "\(error as Any)")
         #expect(error?.message.contains("token \"\(token.label)\"") == true && error?.hint != nil)
-        // Of a signature for its own sake only its form can be judged, on a token that keeps its handles.
+        // On a token that keeps its handles, only the form of a plain signature can be checked.
         guard words != "garbled" else { return }
         let refused = #expect(throws: KeychainError.self) { try signer.sign([1, 2, 3], using: .ecdsa(.sha256)) }
         #expect(refused?.code == .tokenContractViolation && refused?.message.contains("key \"web\"") == true)
     }
 
-    @Test func `of the sizes that a token takes those are named of which keys are made`() {
+    @Test func `the key sizes in a message are those that Keyfob makes and the token supports`() {
         #expect(KeySpecification.rsaKinds(128...4_294_967_295) == "RSA 2048-4096")
         #expect(KeySpecification.rsaKinds(1024...2048) == "RSA 2048")
         #expect(KeySpecification.rsaKinds(512...1024) == nil)

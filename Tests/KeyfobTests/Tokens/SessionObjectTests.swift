@@ -4,10 +4,11 @@ import Testing
 
 @testable import Keyfob
 
-/// Objects that live as long as a session of this process, such as a key that is being unwrapped, and that every
-/// session of the process sees.
+/// Objects that live as long as a session, such as a key that is being unwrapped.
+///
+/// Every session of the process sees them.
 @Suite struct SessionObjectTests {
-    @Test func `an object that lives as long as a session is no item`() throws {
+    @Test func `a session object is not an item`() throws {
         let test = try TestKeychain()
         let token = test.keychain.token
         let (before, count, after) = try token.undisturbed {
@@ -26,7 +27,7 @@ import Testing
         }
         #expect(count == 1)
         #expect(after.objects.count == before.objects.count)
-        // It has no file, and the files are compared with what is listed.
+        // A session object has no file, and the files are compared with the listed objects.
         #expect(after.listed == before.listed)
     }
 }

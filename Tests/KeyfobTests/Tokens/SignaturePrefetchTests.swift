@@ -7,7 +7,7 @@ import Testing
 
 @testable import Keyfob
 
-/// A signature that was begun is used once, and only while nothing has happened to the key.
+/// Prefetched signatures: each is used once, and only while the key is unchanged.
 @Suite struct SignatureAheadTests {
     private let test: TestKeychain
     private let key: TokenKey
@@ -20,7 +20,7 @@ import Testing
         key = try test.keychain.tokenKey(for: item)
     }
 
-    /// Begins a signature and takes it. Other tests of this process may initialise SoftHSM anew in between.
+    /// Prefetches a signature and takes it. Other tests of this process may initialise SoftHSM in between.
     private func beginAndTake() throws -> [UInt8]? {
         for _ in 0..<20 {
             key.beginNextSignature(using: .ecdsa(.sha256))
@@ -33,7 +33,7 @@ import Testing
         try key.ahead.sign(digest, using: mechanism, on: test.keychain.token)
     }
 
-    /// The file of the private key: of the token's files the one that holds the most.
+    /// Returns the files of the token's objects.
     private func objectFiles() throws -> [URL] {
         let configuration = test.keychain.configuration
         let uri = try PKCS11URI(configuration.token)
@@ -44,14 +44,14 @@ import Testing
             .filter { $0.pathExtension == "object" && $0.lastPathComponent != "token.object" }
     }
 
-    @Test func `what was begun is a signature of the key, once`() throws {
+    @Test func `a prefetched signature is a valid signature of the key and is used once`() throws {
         #expect(try begun() == nil)
         let signature = try ECDSASignature(raw: #require(try beginAndTake())).der
         #expect(try key.publicKey.verify(signature, ofDigest: digest, using: .ecdsa(.sha256)))
         #expect(try begun() == nil)
     }
 
-    @Test func `whoever signs gets it`() throws {
+    @Test func `the next call of sign uses the prefetched signature`() throws {
         let message = Array("message".utf8)
         for _ in 0..<3 {
             key.beginNextSignature(using: .ecdsa(.sha256))
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: [SignatureScheme.rsaPSS(.sha256), .rsaPKCS1(.sha256), .rsaPSS(.sha384), .rsaPKCS1(.sha512)])
-    func `of an RSA key each kind is begun by itself`(_ scheme: SignatureScheme) throws {
+    func `signatures of an RSA key are prefetched for each scheme separately`(_ scheme: SignatureScheme) throws {
         let rsa = try test.keychain.tokenKey(for: test.keychain.generateKey(.rsa(bits: 2048), label: "rsa"))
         let message = Array("message".utf8)
         for kind in [scheme, .rsaPSS(.sha512), scheme, .rsaPSS(.sha256)] { rsa.beginNextSignature(using: kind) }
@@ -71,41 +71,41 @@ import Testing
         }
     }
 
-    @Test func `an Ed25519 key has it too`() throws {
+    @Test func `signatures of an Ed25519 key are prefetched`() throws {
         let edwards = try test.keychain.tokenKey(for: test.keychain.generateKey(.ed25519, label: "edwards"))
         let message = Array("message".utf8)
         edwards.beginNextSignature(using: .ed25519)
         #expect(try edwards.publicKey.verify(edwards.sign(message, using: .ed25519), of: message, using: .ed25519))
     }
 
-    @Test func `another program's removal of the key leaves nothing to be used`() throws {
+    @Test func `a prefetched signature is discarded when another program removes the key`() throws {
         key.beginNextSignature(using: .ecdsa(.sha256))
         for file in try objectFiles() { try FileManager.default.removeItem(at: file) }
         #expect(try begun() == nil)
         #expect(code { _ = try key.sign(digest, using: .ecdsa(.sha256)) } == .itemNotFound)
     }
 
-    @Test func `this process' removal does not`() throws {
+    @Test func `a prefetched signature is discarded when this process removes the key`() throws {
         key.beginNextSignature(using: .ecdsa(.sha256))
         try test.keychain.delete(test.keychain.only(.key(label: "key").keyClass(.private)))
         #expect(code { _ = try key.sign(digest, using: .ecdsa(.sha256)) } == .itemNotFound)
     }
 
-    @Test func `nor does the end of the login, by which no file is touched`() throws {
+    @Test func `a prefetched signature is discarded at logout, which changes no file`() throws {
         key.beginNextSignature(using: .ecdsa(.sha256))
         try test.keychain.token.logout()
         #expect(try begun() == nil)
     }
 
-    @Test func `what was removed while it was begun is not used by whoever asked meanwhile`() throws {
+    @Test func `a signature is not used if the key was changed during the prefetch`() throws {
         let token = test.keychain.token
         #expect(try beginAndTake() != nil)
-        // Without the copy, for which the key would not be looked for.
+        // Dropped, because the key is not looked up while a copy of it exists.
         key.ahead.drop()
         var isAsked = false
         key.ahead.begin(Self.mechanism, on: token) { session in
             let handle = try token.handle(of: key.object, known: key.handle, in: session)
-            // Another thread's question takes the answer that was for this one.
+            // The check of another thread consumes the answer that this one needs.
             for file in try objectFiles() { try Data("touched".utf8).write(to: file.appendingPathExtension("new")) }
             _ = try key.ahead.sign(digest, using: Self.mechanism, on: token)
             isAsked = true
@@ -115,7 +115,7 @@ import Testing
         #expect(try begun() == nil)
     }
 
-    @Test func `a locked keychain signs nothing that was begun before`() throws {
+    @Test func `a locked keychain does not return a signature that was prefetched before`() throws {
         key.beginNextSignature(using: .ecdsa(.sha256))
         let pin = try test.pin
         try test.keychain.lock()
@@ -124,21 +124,21 @@ import Testing
         #expect(try !key.sign(digest, using: .ecdsa(.sha256)).isEmpty)
     }
 
-    /// How many keys there are in memory; other tests of this process have theirs on other tokens.
+    /// Returns the number of keys in memory. Other tests of this process have their keys on other tokens.
     private func copies() throws -> Int {
         try test.keychain.token.withSession(.read) { session in
             try session.findObjects([.objectClass(.privateKey), .token(false)]).count
         }
     }
 
-    /// Begins as many as may be. Other tests of this process may initialise SoftHSM anew in between.
+    /// Prefetches the maximum number of signatures. Other tests of this process may initialise SoftHSM in between.
     private func beginAll() {
         for _ in 0..<20 where key.ahead.inUse.begun < 4 {
             for _ in 0..<5 { key.beginNextSignature(using: .ecdsa(.sha256)) }
         }
     }
 
-    @Test func `several are begun for who answers several at a time, and no more than that`() throws {
+    @Test func `several signatures are prefetched for parallel use, up to a limit`() throws {
         beginAll()
         #expect(key.ahead.inUse == (begun: 4, isCopied: true))
         var made: [[UInt8]] = []
@@ -150,14 +150,14 @@ import Testing
         }
     }
 
-    @Test func `the copy that it is done with is on no list, and not what is found or removed`() throws {
+    @Test func `the copy of a key for prefetching is neither listed nor found nor removed as an item`() throws {
         let token = test.keychain.token
         let (inMemory, named) = try token.undisturbed {
-            // What was begun in another generation is as many, and of no use.
+            // Signatures of an earlier generation count towards the limit but cannot be used.
             key.ahead.drop()
             beginAll()
             let inMemory = try copies()
-            // It is on none for who asks the library itself, as an engine of OpenSSL in this process does.
+            // Callers of the library, such as an engine of OpenSSL in this process, do not find it by its label either.
             let named = try token.withSession(.read) { session in
                 try session.findObjects([.objectClass(.privateKey), .bytes(.label, Array("key".utf8))]).count
             }
@@ -172,19 +172,19 @@ import Testing
         try test.keychain.delete(test.keychain.only(.key(label: "key").keyClass(.private)))
         #expect(try !test.tool(["--list-objects", "--type", "privkey"]).stdout.contains("key\n"))
         #expect(try test.keychain.find(.key().keyClass(.private)).map(\.label) == ["second"])
-        // It goes with the next look at what was begun.
+        // The copy is removed by the next look at the prefetched signatures.
         #expect(code { _ = try key.sign(digest, using: .ecdsa(.sha256)) } == .itemNotFound)
         #expect(try copies() == 0)
     }
 
-    @Test func `of a locked keychain no key is left in use`() throws {
+    @Test func `a locked keychain keeps no key in use`() throws {
         beginAll()
         #expect(key.ahead.inUse == (begun: 4, isCopied: true))
         try test.keychain.lock()
         #expect(key.ahead.inUse == (begun: 0, isCopied: false))
     }
 
-    @Test func `a key that may not be copied has its signatures begun all the same`() throws {
+    @Test func `signatures of a key that cannot be copied are prefetched too`() throws {
         let names: [Attribute] = [.token(true), .id([7]), .bytes(.label, Array("single".utf8))]
         _ = try test.keychain.token.withSession(.generate) { session in
             try session.generateKeyPair(
@@ -201,7 +201,7 @@ import Testing
         #expect(try copies() == 0)
     }
 
-    @Test func `threads that sign, begin and remove what was begun get signatures of the key`() throws {
+    @Test func `threads that sign, prefetch and discard signatures get valid ones`() throws {
         let message = Array("message".utf8)
         let failures = Lock(0)
         let key = key

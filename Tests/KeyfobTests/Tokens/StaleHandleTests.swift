@@ -9,7 +9,7 @@ import Testing
 
 @testable import Keyfob
 
-/// Other tools write to tokens too.
+/// Changes that other tools make to tokens.
 @Suite struct StaleHandleTests {
     private func makeKey(_ test: TestKeychain, label: String = "key", id: String = "01") throws {
         try test.tool(["--keypairgen", "--key-type", "EC:prime256v1", "--id", id, "--label", label])
@@ -19,7 +19,7 @@ import Testing
         for type in ["privkey", "pubkey"] { try test.tool(["--delete-object", "--type", type, "--id", id]) }
     }
 
-    @Test func `a key that was deleted and made anew under its id is not found, and the new one left alone`() throws {
+    @Test func `a key that was deleted and made again with the same id is not found, and the new key is untouched`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         try makeKey(test)
@@ -40,7 +40,7 @@ import Testing
         #expect(try other.publicKey.verify(other.sign(message, using: .ecdsa(.sha256)), of: message, using: .ecdsa(.sha256)))
     }
 
-    @Test func `an object that goes between search and change is not found, and nothing else is touched`() throws {
+    @Test func `an object that disappears between search and change is not found, and no other object is touched`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         try makeKey(test)
@@ -55,7 +55,7 @@ import Testing
         #expect(try keychain.find(.keys).count == 2)
     }
 
-    @Test func `keys that share an id and nothing else keep their public halves, and are not guessed at`() throws {
+    @Test func `keys that share only an id keep their public keys, and Keyfob does not guess which is which`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         try makeKey(test, label: "first")
@@ -66,7 +66,7 @@ import Testing
         #expect(try keychain.find(.keys).count == 4)
     }
 
-    @Test func `creation, relabelling and removal by pkcs11-tool are seen, by every opening`() throws {
+    @Test func `every open keychain sees what pkcs11-tool creates, relabels and removes`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         let other = try test.reopen()
@@ -88,7 +88,7 @@ import Testing
         let keychain = test.keychain
         let key = try keychain.generateKey(.p256, label: "before", applicationTag: Data("tag".utf8))
         #expect(try keychain.find(.key(label: "before")).count == 2)
-        // OpenSC's tool cannot relabel; another user of the module can.
+        // pkcs11-tool cannot relabel objects, but another user of the module can.
         try keychain.token.withSession(.change) { session in
             for handle in try session.findObjects([.label("before")]) {
                 try session.setAttributes([.label("after")], of: handle)
@@ -102,7 +102,7 @@ import Testing
         #expect(try !keychain.tokenKey(for: found).sign([1], using: .ecdsa(.sha256)).isEmpty)
     }
 
-    @Test func `what another tool removed can be added again`() throws {
+    @Test func `an object that another tool removed can be added again`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         let certificate = try Certificate(der: TestCertificate().der)
@@ -114,7 +114,7 @@ import Testing
         #expect(try keychain.find(.certificates).map(\.reference) == [second.reference])
     }
 
-    @Test func `what pkcs11-tool stored is an item, with attributes of ours once they are given`() throws {
+    @Test func `an object stored by pkcs11-tool is an item, and Keyfob's attributes can be added to it`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         let source = try TestCertificate()
@@ -132,7 +132,7 @@ import Testing
         #expect(try !test.tool(["-O", "--type", "cert"]).stdout.contains("theirs"))
     }
 
-    /// The keychain on a token of which it is not known whether it keeps its handles.
+    /// Returns the keychain on a token that is not known to keep its handles.
     private func distrusting(_ keychain: Keychain) -> Keychain {
         let state = keychain.lockState
         let token = TokenStore(
@@ -143,7 +143,7 @@ import Testing
             store: keychain.store, token: token, lockState: state)
     }
 
-    @Test func `SoftHSM is known to keep its handles, with nobody's word but its own`() throws {
+    @Test func `SoftHSM is recognised as keeping its handles from its own information`() throws {
         let test = try TestKeychain()
         let token = TokenStore(
             uri: test.keychain.token.uri, softHSM: nil, configuration: .init(),
@@ -152,7 +152,7 @@ import Testing
     }
 
     @Test(arguments: [KeySpecification.p256, .rsa(bits: 2048)])
-    func `a handle that has become another key's signs nothing that is given out`(kind: KeySpecification) throws {
+    func `a signature by a handle that now belongs to another key is not returned`(kind: KeySpecification) throws {
         let test = try TestKeychain()
         let mine = try test.keychain.generateKey(kind, label: "mine")
         let theirs = try test.keychain.generateKey(kind, label: "theirs")
@@ -179,7 +179,7 @@ import Testing
         }
     }
 
-    @Test func `a wrapping key's handle that has become another key's seals nothing`() throws {
+    @Test func `a wrapping key's handle that now belongs to another key seals nothing`() throws {
         let test = try TestKeychain()
         let keychain = distrusting(test.keychain)
         let id = try #require(test.keychain.wrappingKeyRows().first?.objectID)

@@ -7,7 +7,7 @@ import Testing
 @testable import Keyfob
 
 @Suite struct SharedFileTests {
-    @Test func `a vault that is opened twice in a process keeps its locks`() throws {
+    @Test func `a vault keeps its file locks when the process opens it a second time`() throws {
         let test = try TestKeychain()
         let path = test.configuration.vault
         try test.keychain.store.read { reader in
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(arguments: [SQLiteStore.Use.server, .oneShot])
-    func `a commit is on the disk when it returns`(use: SQLiteStore.Use) throws {
+    func `a commit is on disk when it returns`(use: SQLiteStore.Use) throws {
         let test = try TestKeychain()
         let connection = try SQLiteStore.connect(path: test.configuration.vault, use: use, busyTimeout: 10)
         // 2 is FULL.
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a vault is one file, and no process maps it`(isOneShot: Bool) throws {
+    func `a vault is a single file that no process maps`(isOneShot: Bool) throws {
         var options = Keychain.Options()
         options.isOneShot = isOneShot
         let test = try TestKeychain(options)

@@ -20,12 +20,12 @@ import Testing
         let path = directory.file("vault.sqlite")
         func exists(_ suffix: String) -> Bool { FileManager.default.fileExists(atPath: path + suffix) }
         for suffix in ["-journal", ".lock"] { try directory.write("x".utf8, to: "vault.sqlite" + suffix) }
-        // What cannot be unlinked, also by root.
+        // A directory cannot be unlinked, not even by root.
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
         #expect(code { try SQLiteStore.remove(path: path) } != nil)
         #expect(exists("-journal") && exists(".lock"))
         try FileManager.default.removeItem(atPath: path)
-        // As it is when a kill comes behind the first step.
+        // The state after a kill that follows the first step.
         try SQLiteStore.remove(path: path)
         #expect(!exists("-journal") && !exists(".lock"))
         try directory.write("x".utf8, to: "vault.sqlite")
@@ -33,7 +33,7 @@ import Testing
         #expect(!exists(""))
     }
 
-    @Test func `a newer vault is left alone`() throws {
+    @Test func `a vault of a newer version is not opened`() throws {
         let test = try TestKeychain()
         try test.sql { try $0.execute(sql: "PRAGMA user_version = \(Schema.version + 1)") }
         #expect(code { _ = try test.reopen() } == .vaultTooNew)
@@ -44,7 +44,7 @@ import Testing
         ("text", Data(String(repeating: "not a database", count: 100).utf8), .vaultDamaged),
         ("one byte", Data([0]), .vaultDamaged),
     ])
-    func `what is not a vault is refused`(row: (what: String, bytes: Data?, code: KeychainError.Code)) throws {
+    func `a file that is not a vault is refused`(row: (what: String, bytes: Data?, code: KeychainError.Code)) throws {
         let test = try TestKeychain()
         try replaceVault(test, with: row.bytes)
         for isOneShot in [true, false] {
@@ -57,14 +57,14 @@ import Testing
         }
     }
 
-    @Test func `another program's database is refused`() throws {
+    @Test func `a database of another program is refused`() throws {
         let test = try TestKeychain()
         try replaceVault(test, with: nil)
         try test.sql { try $0.execute(sql: "CREATE TABLE t (x)") }
         #expect(code { _ = try test.reopen() } == .vaultDamaged)
     }
 
-    @Test func `a page overwritten with nonsense is an error, not a crash`() throws {
+    @Test func `a page overwritten with random bytes causes an error, not a crash`() throws {
         let test = try TestKeychain()
         for index in 0..<40 {
             try test.keychain.add(GenericPassword(service: "s\(index)"), secret: SecretBytes("secret"))
@@ -88,13 +88,14 @@ import Testing
         }
     }
 
-    @Test func `a vault that another program writes to is waited for, and not for ever`() throws {
+    @Test func `a write waits for another program that is writing to the vault, but not longer than its timeout`() throws {
         let test = try TestKeychain(.patient)
         try test.keychain.unlock()
         let keychain = try test.reopen(waitingForVault: .seconds(1))
         try test.sql { db in
             try db.inTransaction(.immediate) {
-                // Who was told nothing waits ten seconds; a busy machine may now and then make as many of the one.
+                // Without the timeout, the wait would be ten seconds. On a busy machine, a wait of one second may take
+                // that long.
                 let isInTime = (0..<5).contains { _ in
                     let start = ContinuousClock.now
                     #expect(code { try keychain.add(GenericPassword(service: "s"), secret: nil) } == .vaultBusy)
@@ -116,7 +117,7 @@ import Testing
         }
     }
 
-    @Test func `files of the keychain are the owner's alone`() throws {
+    @Test func `the files of the keychain are accessible only to their owner`() throws {
         let test = try TestKeychain()
         try test.keychain.add(GenericPassword(service: "s"), secret: SecretBytes("x"))
         let root = test.throwaway.directories.configuration.deletingLastPathComponent()
@@ -134,7 +135,7 @@ import Testing
         ("", 0o620, true), ("", 0o602, true), ("-journal", 0o666, true), ("", 0o644, false), (".", 0o770, true),
         (".", 0o777, true), (".", 0o1777, true), (".", 0o755, false),
     ])
-    func `a vault that others can write or replace is refused`(file: String, mode: Int, isRefused: Bool) throws {
+    func `a vault that other users can write or replace is refused`(file: String, mode: Int, isRefused: Bool) throws {
         let test = try TestKeychain()
         try test.keychain.add(GenericPassword(service: "s"), secret: SecretBytes("x"))
         let vault = URL(fileURLWithPath: test.configuration.vault)
@@ -143,7 +144,7 @@ import Testing
         #expect(code { _ = try test.reopen() } == (isRefused ? .unsafeFile : nil))
     }
 
-    @Test func `the command that gives the PIN may run no longer than it is allowed`() throws {
+    @Test func `the command that supplies the PIN is stopped at its timeout`() throws {
         let test = try TestKeychain()
         try test.keychain.lock()
         var options = Keychain.Options()
@@ -154,10 +155,10 @@ import Testing
         #expect(Date().timeIntervalSince(started) < 120)
     }
 
-    @Test func `a stored PIN that is wrong is sent once, however often the keychain is opened`() throws {
+    @Test func `a wrong stored PIN is sent once, however often the keychain is opened`() throws {
         let test = try TestKeychain()
         try test.keychain.add(GenericPassword(service: "s"), secret: SecretBytes("x"))
-        // This process is logged in; only another one sends a PIN at all.
+        // This process is logged in, so only another one would send a PIN.
         let good = try test.pin
         let file = URL(fileURLWithPath: String(try #require(test.configuration.pinSource).dropFirst(5)))
         try PrivateFile.write(SecretBytes("0000-wrong"), to: file)
@@ -169,7 +170,7 @@ import Testing
         #expect(try test.reopen().find(.genericPasswords).count == 1)
     }
 
-    @Test func `a wrong PIN does not unlock a keychain because it is unlocked already`() throws {
+    @Test func `a wrong PIN does not unlock a keychain that is already unlocked`() throws {
         let test = try TestKeychain()
         try test.keychain.add(GenericPassword(service: "s"), secret: SecretBytes("x"))
         #expect(code { try test.keychain.unlock(with: SecretBytes("0000-wrong")) } == .pinIncorrect)
@@ -178,7 +179,7 @@ import Testing
         #expect(try test.keychain.find(.genericPasswords).count == 1)
     }
 
-    @Test func `a keychain that is locked is locked: its keys are gone and nothing is served from memory`() throws {
+    @Test func `a locked keychain has no keys and serves nothing from memory`() throws {
         let test = try TestKeychain()
         var options = Keychain.Options()
         options.pinSource = .file("/nonexistent")

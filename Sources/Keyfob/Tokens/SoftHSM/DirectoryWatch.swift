@@ -3,26 +3,28 @@ import Foundation
 import KeyfobPrimitives
 import Synchronization
 
-/// Says which files of a directory were touched, by whatever process of this machine, since it was asked last.
+/// Reports which files of a directory any process of this machine has touched since the last question.
 ///
-/// By inotify(7): a question costs one read(2), however many files there are. The kernel tells a change before the
-/// call that made it returns. All watches of a process share one instance, of which a user has few.
+/// Uses inotify(7): a question costs one read(2), regardless of the number of files. The kernel queues the event before
+/// the call that made the change returns. All watches of a process share one instance, because the number of instances
+/// per user is small.
 final class DirectoryWatch: TokenWatch {
-    /// What happened in the directory.
+    /// The changes in the directory.
     enum Changes: Equatable {
-        /// The names of the files that were made, written, renamed or removed; of others there are none.
+        /// The names of the files that were created, written, renamed or removed; empty if there are none.
         case names(Set<String>)
-        /// More than the kernel could keep, or the directory is gone, or this is a child of the process that watched.
+        /// Unknown: the queue has overflowed, the directory is gone, or this is a child of the process that watched.
         case unknown
     }
 
     private struct Instance {
         var descriptor: Int32 = -1
         var process: Int32 = 0
-        /// Counts instances: a watch of an earlier one knows nothing.
+        /// The number of this instance. A watch of an earlier instance is invalid.
         var number = 0
         var subscriptions = 0
-        /// What each subscription has not been told yet, by watch and subscription: two of them may share a watch.
+        /// The changes not yet reported to each subscription, by watch and subscription. Two subscriptions may share a
+        /// watch.
         var pending: [Int32: [Int: Changes]] = [:]
     }
 
@@ -36,10 +38,10 @@ final class DirectoryWatch: TokenWatch {
     private let subscription: Int
     private let path: String
     private let file: FileNumber
-    /// When the directory was last found under its name by `isUntouched()`.
+    /// When `isUntouched()` last found the directory under its path.
     private let found = Atomic(0)
 
-    /// What tells a directory from another one that has its name later.
+    /// Distinguishes a directory from a later one with the same path.
     private struct FileNumber: Equatable {
         let device: UInt
         let inode: UInt
@@ -52,9 +54,9 @@ final class DirectoryWatch: TokenWatch {
         }
     }
 
-    /// Watches a directory from now on; `nil` where the kernel could not tell, or has no watch left.
+    /// Starts to watch a directory; `nil` if the file system does not support it, or no watch is available.
     init?(_ path: String) {
-        // What other machines do to a file system is not told.
+        // inotify does not report changes to a network file system by other machines.
         guard unsafe Self.localFileSystems.contains(keyfob_filesystem_type(path)), let file = FileNumber(path) else {
             return nil
         }
@@ -82,14 +84,16 @@ final class DirectoryWatch: TokenWatch {
         }
     }
 
-    /// What happened since the last call, or since the watch began. After `.unknown` another watch is needed.
+    /// The changes since the last call, or since the watch began. After `.unknown` a new watch is needed.
     func changes() -> Changes { isThere ? changesTold() : .unknown }
 
-    /// Whether the directory is the one of its name. The kernel tells that one was removed only when nobody has it open
-    /// any more, and not at all that one above it was renamed.
+    /// Whether the directory is still the one at its path.
+    ///
+    /// The kernel reports the removal of a directory only when no process has it open any more, and does not report at
+    /// all that a directory above it was renamed.
     private var isThere: Bool { FileNumber(path) == file }
 
-    /// What the kernel tells.
+    /// The changes that inotify has reported.
     private func changesTold() -> Changes {
         Self.shared.withLock { shared in
             guard shared.number == instance, shared.process == getpid() else { return .unknown }
@@ -100,9 +104,11 @@ final class DirectoryWatch: TokenWatch {
         }
     }
 
-    /// Also where a directory above was renamed a moment ago, a tick of the kernel's clock at the most: a server asks
-    /// before each signature, and to look at the directory's name costs more than all else of the question. What is
-    /// done to the files in it, or to itself, is told at once.
+    /// Whether nothing in the directory was touched since the last question.
+    ///
+    /// Misses the renaming of a directory above for at most one tick of the kernel's clock: a server asks before each
+    /// signature, and looking up the path costs more than the rest of the question. Changes to the files, or to the
+    /// directory itself, are noticed at once.
     func isUntouched() -> Bool {
         var time = timespec()
         unsafe clock_gettime(CLOCK_MONOTONIC_COARSE, &time)
@@ -114,12 +120,12 @@ final class DirectoryWatch: TokenWatch {
         return changesTold() == .names([])
     }
 
-    /// ext2 to ext4, XFS, Btrfs, tmpfs, F2FS, overlayfs, ZFS, by the numbers of linux/magic.h.
+    /// ext2 to ext4, XFS, Btrfs, tmpfs, F2FS, overlayfs, ZFS, as defined in linux/magic.h.
     private static let localFileSystems: Set<Int> = [
         0xEF53, 0x5846_5342, 0x9123_683E, 0x0102_1994, 0xF2F5_2010, 0x794C_7630, 0x2FC1_2FC1,
     ]
 
-    /// Makes the process' instance where it has none, or the one of its parent.
+    /// Creates the process's inotify instance if it has none, or only the one inherited from its parent.
     private static func open(_ shared: inout Instance) -> Bool {
         if shared.descriptor >= 0, shared.process == getpid() { return true }
         if shared.descriptor >= 0 { close(shared.descriptor) }
@@ -130,10 +136,10 @@ final class DirectoryWatch: TokenWatch {
     }
 
     private static let headerLength = 16
-    /// On the stack, for mostly there is nothing to tell; at least one change with the longest name.
+    /// On the stack, since usually there are no events. Large enough for at least one event with the longest name.
     private static let bufferLength = 1024
 
-    /// Distributes what the kernel has to tell.
+    /// Reads the pending events and distributes them to the subscriptions.
     private static func read(_ shared: inout Instance) {
         unsafe withUnsafeTemporaryAllocation(byteCount: bufferLength, alignment: 8) { buffer in
             while true {

@@ -4,29 +4,30 @@ import KeyfobPrimitives
 
 /// The object files of one SoftHSM token at one moment.
 ///
-/// For who asks what is there. A writer, who proves that exactly its own files were added and nobody else wrote in
-/// between, compares what `snapshot(of:)` tells before its change with what it tells after.
+/// For a list of the files. A writer proves that only its own files were added by comparing `snapshot(of:)` before and
+/// after its change.
 struct ObjectListing: Sendable, Hashable {
-    /// What the file system says of one object file.
+    /// The metadata of one object file.
     struct Entry: Sendable, Hashable {
-        /// Bytes.
+        /// The size in bytes.
         let size: Int64
         /// The inode number.
         let inode: UInt64
-        /// Whether no attribute was ever written: SoftHSM writes a counter of 8 bytes before the first one.
+        /// Whether no attribute was ever written. SoftHSM writes a counter of 8 bytes before the first attribute.
         var isEmpty: Bool { size <= 8 }
-        /// Nanoseconds since 1970, of the last change of the content.
+        /// The time of the last change of the content, in nanoseconds since 1970.
         let modified: Int64
-        /// Nanoseconds since 1970, of the last change of content, name or mode; no program can set it.
+        /// The time of the last change of content, name or mode, in nanoseconds since 1970. Programs cannot set it.
         let changed: Int64
     }
 
     /// The files by name, without `token.object`.
     let files: [String: Entry]
 
-    /// Reads the directory. Blocks for one stat(2) a file.
+    /// Reads the directory. Blocks for one stat(2) for each file.
     ///
-    /// - Throws: `tokenAbsent` when the directory is gone; `fileUnavailable` when it cannot be read to its end.
+    /// - Throws: `KeychainError` with code `tokenAbsent` if the directory is missing; `fileUnavailable` if it cannot be
+    ///   read completely.
     init(of token: SoftHSMToken) throws(KeychainError) {
         var files: [String: Entry] = [:]
         try unsafe Self.enumerate(token.directory.filePath) { name, entry in
@@ -35,12 +36,12 @@ struct ObjectListing: Sendable, Hashable {
         self.files = files
     }
 
-    /// The state of the token, whose stamp changes whenever any object is added, removed or changed; `nil` when the
-    /// directory is gone or cannot be read.
+    /// The state of the token, whose stamp changes whenever an object is added, removed or changed; `nil` if the
+    /// directory is missing or cannot be read.
     ///
-    /// Costs one stat(2) a file and no more: below 3 ms at 1,000 objects. Two changes of one object within one tick of
-    /// the kernel's clock (1 to 4 ms, before Linux 6.13) that leave its size alone count as one; a stamp taken between
-    /// them does not see the second.
+    /// Costs one stat(2) for each file: below 3 ms for 1,000 objects. Before Linux 6.13, two changes of one object
+    /// within one tick of the kernel's clock (1 to 4 ms) that keep its size count as one. A stamp taken between them
+    /// misses the second change.
     static func snapshot(of token: SoftHSMToken) -> TokenSnapshot? {
         var entries: [TokenSnapshot.Entry] = []
         entries.reserveCapacity(1024)
@@ -54,7 +55,7 @@ struct ObjectListing: Sendable, Hashable {
         return TokenSnapshot(entries)
     }
 
-    /// What has become of some of the files; names of other files are passed over.
+    /// The current state of some of the files. Ignores names that are not object files.
     static func states(
         of names: Set<String>, of token: SoftHSMToken
     ) -> [(identity: UInt64, entry: TokenSnapshot.Entry?)] {
@@ -73,7 +74,8 @@ struct ObjectListing: Sendable, Hashable {
             identity: identity, version: (entry.size, Int64(bitPattern: entry.inode), entry.modified, entry.changed))
     }
 
-    /// 64 bits of a file's name (FNV-1a). SoftHSM's names are random, so that no two of a token are alike in it.
+    /// A 64-bit digest of a file's name (FNV-1a). SoftHSM's file names are random, so collisions within a token are not
+    /// expected.
     private static func digest(_ name: UnsafeBufferPointer<UInt8>) -> UInt64 {
         var digest: UInt64 = 0xCBF2_9CE4_8422_2325
         for index in name.indices { digest = unsafe (digest ^ UInt64(name[index])) &* 0x100_0000_01B3 }
@@ -91,7 +93,7 @@ struct ObjectListing: Sendable, Hashable {
             guard let start = name.baseAddress else { return }
             var status = stat()
             let text = unsafe UnsafeRawPointer(start).assumingMemoryBound(to: CChar.self)
-            // A file that went away since readdir(3) is simply not there.
+            // The file was removed after readdir(3).
             guard unsafe fstatat(descriptor, text, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return }
             unsafe body(name, Entry(status))
         }

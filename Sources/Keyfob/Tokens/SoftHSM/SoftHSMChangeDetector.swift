@@ -2,16 +2,16 @@ import Foundation
 import KeyfobPrimitives
 import PKCS11
 
-/// Tells from the file system's data on SoftHSM's files whether any process changed an object of a token.
+/// Detects changes to a token's objects from the metadata of SoftHSM's files.
 ///
-/// SoftHSM writes an object's file on every creation and change and removes it with the object. Size, inode and times
-/// of the files therefore tell each change, at the cost of one `fstatat` for each file: 90 µs for 30 files, twice what
-/// an EC signature takes. A later question costs 1 µs, and one `lstat` for each file that the kernel says was touched.
+/// SoftHSM writes an object's file on every creation and change, and removes it with the object. So size, inode and
+/// times of the files reveal each change, at the cost of one `fstatat` for each file: 90 µs for 30 files, twice the
+/// time of an EC signature. A later question costs 1 µs, and one `lstat` for each file that inotify reports as touched.
 final class SoftHSMChangeDetector: TokenChangeDetector {
     private let directory: SoftHSMDirectory
     private let serial: String
     private let label: String
-    /// Where the token lies, once it was found: its directory keeps its name for life.
+    /// The token, once it was found. Its directory never changes its name.
     private let found = Lock<SoftHSMToken?>(nil)
     private let last = Lock(Last())
 
@@ -34,7 +34,8 @@ final class SoftHSMChangeDetector: TokenChangeDetector {
                 last.snapshot = snapshot.replacing(ObjectListing.states(of: names, of: token))
                 return last.snapshot
             }
-            // Commands mostly ask once. The watch comes before the look: what happens in between is told.
+            // Most commands ask only once, so the watch starts with the second question. It starts before the files are
+            // read, so that changes in between are reported.
             last.watch = last.isSecond ? DirectoryWatch(token.directory.filePath) : nil
             last.isSecond = true
             let snapshot = ObjectListing.snapshot(of: token)
@@ -47,7 +48,7 @@ final class SoftHSMChangeDetector: TokenChangeDetector {
 
     func makeDurable(since before: TokenSnapshot?) throws { try directory.makeDurable(awaitToken()) }
 
-    /// Where the token lies; not even a login that rewrites its file is a reason to leave its objects to chance.
+    /// The token. Waits for a login that is rewriting its file, since the objects must be flushed nevertheless.
     private func awaitToken() throws -> SoftHSMToken {
         if let token = token() { return token }
         if case .whole(let token) = try directory.awaitToken(serial: serial, label: label) { return token }
@@ -58,7 +59,7 @@ final class SoftHSMChangeDetector: TokenChangeDetector {
 
     private func token() -> SoftHSMToken? {
         if let token = found.withLock({ $0 }) { return token }
-        // A token whose files cannot be read cannot tell; the index is then not used.
+        // If the token's files cannot be read, the state is unknown and the index is not used.
         guard let token = directory.knownToken(serial: serial, label: label)
             ?? (try? directory.token(serial: serial, label: label)) ?? nil
         else { return nil }

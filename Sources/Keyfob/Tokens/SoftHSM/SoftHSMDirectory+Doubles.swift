@@ -2,21 +2,23 @@ import CLinux
 import Foundation
 import KeyfobPrimitives
 
-/// Tokens that lie in the directory twice.
+/// Tokens with the same serial number.
 ///
-/// SoftHSM takes the number of a slot from its token's serial number, and ends the process when it comes to another
-/// token of the same number. It opens every directory beside the tokens, whatever that is called: the backup of a token
-/// that was copied there is enough, and stops every keychain, not only its own.
+/// SoftHSM derives a slot's number from the serial number of its token, and ends the process when two tokens have the
+/// same number. It opens every directory beside the tokens, whatever its name. So a copy of a token's directory made
+/// there as a backup stops every keychain, not only its own.
 extension SoftHSMDirectory {
-    /// Refuses a directory that SoftHSM cannot read. Call it before the module is loaded or initialised anew.
+    /// Refuses a directory that makes SoftHSM end the process. Call it before the module is loaded or initialized
+    /// again.
     ///
     /// Costs one small read for each token.
     ///
-    /// - Throws: `tokenAmbiguous` where two tokens have one serial number; `fileUnavailable`.
+    /// - Throws: `KeychainError` with code `tokenAmbiguous` if two tokens have the same serial number;
+    ///   `fileUnavailable`.
     func requireDistinctTokens() throws(KeychainError) { try requireDistinct(survey()) }
 
-    /// As `requireDistinctTokens()`, for a caller that has looked already: nothing more is read where SoftHSM has named
-    /// all that is there.
+    /// Like `requireDistinctTokens()`, for a caller that has a survey. Reads only directories that SoftHSM has not
+    /// named.
     func requireDistinct(_ survey: Survey) throws(KeychainError) {
         let tokens = survey.tokens + survey.others.compactMap(strayToken)
         guard tokens.count > 1 else { return }
@@ -26,7 +28,7 @@ extension SoftHSMDirectory {
         }
     }
 
-    /// The error of tokens that cannot be told apart.
+    /// The error for tokens that cannot be distinguished.
     func ambiguity(_ tokens: [SoftHSMToken]) -> KeychainError {
         let serial = tokens.first?.serial ?? ""
         let labels = Set(tokens.map(\.label)).sorted().map { "\"\($0)\"" }.joined(separator: ", ")
@@ -41,14 +43,14 @@ extension SoftHSMDirectory {
     /// The token in a directory that SoftHSM has not named.
     private func strayToken(_ name: String) -> SoftHSMToken? {
         guard name != ".", name != "..", isDirectory(name) else { return nil }
-        // Also where others may read it. What cannot be read at all is nothing to SoftHSM, either.
+        // Files that are readable by others count too. SoftHSM ignores a file that cannot be read at all.
         guard let file = try? SoftHSMFile(tokenFile(name).filePath, limit: TokenFile.maximumLength + 1),
             let content = TokenFile(file.bytes.copyBytes())
         else { return nil }
         return token(content, name)
     }
 
-    /// Whether it is a directory itself: SoftHSM follows no link to one.
+    /// Whether the entry is a directory and not a symbolic link, which SoftHSM does not follow.
     private func isDirectory(_ name: String) -> Bool {
         var status = stat()
         let path = tokensDirectory.appendingPathComponent(name, isDirectory: false).filePath

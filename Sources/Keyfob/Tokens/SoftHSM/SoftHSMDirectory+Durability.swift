@@ -1,18 +1,19 @@
 import CLinux
 import Foundation
 
-/// Writing a token to the disk.
+/// Flushing a token to the disk.
 ///
-/// SoftHSM writes its files and never syncs one. For half a minute after it has made an object, a power cut may leave
+/// SoftHSM never syncs the files it writes. For half a minute after it has created an object, a power failure may leave
 /// an empty file, or none.
 extension SoftHSMDirectory {
-    /// Waits until all that was written to a token, and that there is such a token, is on the disk.
+    /// Waits until all data and directory entries of a token are on the disk.
     ///
-    /// syncfs(2) needs the directory's descriptor only, so no file that SoftHSM locks is opened. For three objects it
-    /// takes 2.4 ms on ext4, fsync(2) of each file 16 ms. Before Linux 5.8 it does not report a failure of the disk.
+    /// syncfs(2) needs only the directory's descriptor, so no file that SoftHSM locks is opened. For three objects it
+    /// takes 2.4 ms on ext4; fsync(2) of each file takes 16 ms. Before Linux 5.8 it does not report disk errors.
     ///
-    /// - Throws: `tokenAbsent` if the token's directory does not exist; `fileUnavailable` if the disk fails;
-    ///   `diskFull`.
+    /// - Parameter token: The token.
+    /// - Throws: `KeychainError` with code `tokenAbsent` if the token's directory does not exist; `fileUnavailable` if
+    ///   the disk fails; `diskFull`.
     func makeDurable(_ token: SoftHSMToken) throws(KeychainError) {
         let path = token.directory.filePath
         guard let directory = OpenFile(path: path, flags: O_RDONLY | O_DIRECTORY | O_NOFOLLOW) else {

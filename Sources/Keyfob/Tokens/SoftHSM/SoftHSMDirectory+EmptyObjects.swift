@@ -2,17 +2,19 @@ import CLinux
 import Foundation
 import KeyfobPrimitives
 
-/// Files that a process leaves empty when it is killed while SoftHSM makes an object.
+/// Files that stay empty when a process is killed while SoftHSM creates an object.
 extension SoftHSMDirectory {
-    /// Removes the object files of a token in which no attribute was ever written. Opens no file.
+    /// Removes the object files of a token that no attribute was ever written to. Opens no file.
     ///
-    /// SoftHSM lists no object for such a file, so the module cannot be asked to remove it. A file that changes within
-    /// 100 ms belongs to a process that is alive, and stays. Keyfob's own writers hold the vault's lock.
+    /// SoftHSM lists no object for such a file, so the module cannot remove it. A file that changes within 100 ms
+    /// belongs to a running process, and stays. Keyfob's own writers hold the vault's lock.
     ///
-    /// - Parameter start: When the interrupted change began: older files stay. `nil` takes in every file.
-    /// - Throws: `tokenAbsent`, `fileUnavailable`.
+    /// - Parameters:
+    ///   - token: The token.
+    ///   - start: When the interrupted change began; older files stay. `nil` includes files of any age.
+    /// - Throws: `KeychainError` with code `tokenAbsent` or `fileUnavailable`.
     func removeEmptyObjects(of token: SoftHSMToken, since start: Date?) throws(KeychainError) {
-        // The kernel stamps files with a clock that runs some milliseconds behind.
+        // The kernel's clock for file times lags by some milliseconds.
         let earliest: Int64 = start.map { Int64(($0.timeIntervalSince1970 - 2) * 1e9) } ?? Int64.min
         let empty = try ObjectListing(of: token).files.filter { $0.value.isEmpty && $0.value.modified >= earliest }
         guard !empty.isEmpty else { return }

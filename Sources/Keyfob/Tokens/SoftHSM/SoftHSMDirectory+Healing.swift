@@ -5,27 +5,34 @@ import KeyfobOpenSSL
 package import PKCS11
 
 extension SoftHSMDirectory {
-    /// What `heal()` did.
+    /// The result of `heal()`.
     package struct Healing: Sendable, Hashable {
-        /// The tokens whose `token.object` was put back. A module that was initialised before does not
-        /// see them until it is initialised again.
+        /// The tokens whose `token.object` was restored. A module that was initialized before does not see them until
+        /// it is initialized again.
         package let restored: [SoftHSMToken]
 
-        /// Directories whose `token.object` is unusable and of which there is no copy: tokens that a
-        /// kill stopped while they were being made, or that never were logged into here.
+        /// Directories with an unusable `token.object` and no copy of it: tokens whose creation was killed, or that
+        /// were never logged into here.
         package let unusable: [String]
     }
 
-    /// The tokens that are in the directory and well-formed. Blocks for reading one small file each.
+    /// The well-formed tokens in the directory; empty if no token was created yet. Blocks for reading one small file
+    /// each.
     ///
-    /// Empty where nothing has been made yet. - Throws: `fileUnavailable`.
+    /// - Returns: The tokens.
+    /// - Throws: `KeychainError` with code `fileUnavailable`.
     public func tokens() throws(KeychainError) -> [SoftHSMToken] {
         try survey().tokens
     }
 
-    /// The one token with this serial number and label; `nil` where there is none.
+    /// The token with this serial number and label; `nil` if there is none.
     ///
-    /// - Throws: `tokenAmbiguous` when there are two, which only copying directories by hand can make.
+    /// - Parameters:
+    ///   - serial: The serial number.
+    ///   - label: The label.
+    /// - Returns: The token.
+    /// - Throws: `KeychainError` with code `tokenAmbiguous` if there are two, which happens only if directories are
+    ///   copied by hand; `fileUnavailable`.
     public func token(serial: String, label: String) throws(KeychainError) -> SoftHSMToken? {
         try one(of: tokens(), serial: serial, label: label)
     }
@@ -38,10 +45,14 @@ extension SoftHSMDirectory {
         return found.first
     }
 
-    /// The tokens, with those of `expected` that a login is rewriting at this moment: a list without them would have
-    /// their owner look for a backup.
+    /// The tokens, including those of `expected` that a login is rewriting at this moment.
     ///
-    /// Blocks for up to half a second for each that is not there. - Throws: `fileUnavailable`; `tokenAmbiguous`.
+    /// Without them, their owners would look for a backup. Blocks for up to half a second for each token that is
+    /// missing.
+    ///
+    /// - Parameter expected: The tokens to wait for.
+    /// - Returns: The tokens.
+    /// - Throws: `KeychainError` with code `fileUnavailable` or `tokenAmbiguous`.
     package func tokens(awaiting expected: [PKCS11URI]) throws(KeychainError) -> [SoftHSMToken] {
         var tokens = try tokens()
         for uri in expected {
@@ -54,17 +65,17 @@ extension SoftHSMDirectory {
         return tokens.sorted { $0.directory.lastPathComponent < $1.directory.lastPathComponent }
     }
 
-    /// How a token was found.
+    /// The result of looking for a token.
     enum Sight: Equatable {
         case whole(SoftHSMToken)
-        /// Not among the tokens that can be read, and there are some that cannot.
+        /// Not among the readable tokens, but there are unreadable ones.
         case unclear
         case absent
     }
 
-    /// Looks for a token, for up to half a second where its file may just be being rewritten.
+    /// Looks for a token, for up to half a second if its file may be being rewritten.
     ///
-    /// - Throws: `fileUnavailable`; `tokenAmbiguous`.
+    /// - Throws: `KeychainError` with code `fileUnavailable` or `tokenAmbiguous`.
     func awaitToken(serial: String, label: String) throws(KeychainError) -> Sight {
         let deadline = Deadline.after(.milliseconds(500))
         while true {
@@ -76,22 +87,24 @@ extension SoftHSMDirectory {
         }
     }
 
-    /// Puts back what a kill in the middle of a login has emptied, and refuses what SoftHSM would end the process for.
-    /// Call it before loading the module.
+    /// Restores token files that a kill during a login has truncated, and refuses tokens that make SoftHSM end the
+    /// process. Call it before loading the module.
     ///
-    /// SoftHSM rewrites `token.object` at each login: it truncates, gives its lock back and then writes,
-    /// without a sync. A kill between the two leaves the file empty, and the token with all its keys is
-    /// out of reach. Since a login may be between the two right now, an unusable file is believed only
-    /// after it has stayed so, unchanged, for 100 ms. A login that is slower still does no harm: the copy
-    /// is put in place by a rename, and the login then writes to a file that nobody sees any more.
+    /// SoftHSM rewrites `token.object` at each login: it truncates the file, releases its lock and then writes, without
+    /// a sync. A kill between truncating and writing leaves the file empty and makes the token with all its keys
+    /// inaccessible. A login may be at that point right now, so a file counts as unusable only after it has stayed so,
+    /// unchanged, for 100 ms. An even slower login does no harm: the copy is moved into place with a rename, and the
+    /// login then writes to the unlinked file.
     ///
-    /// A file in which a few bytes have changed is unusable, too: SoftHSM would call the right PIN wrong, or not find
-    /// the token.
+    /// A file with a few changed bytes is unusable too: SoftHSM would report the right PIN as wrong, or not find the
+    /// token.
     ///
-    /// Costs one small read for each token when all is well; any number of processes may call it at once.
+    /// Costs one small read for each token if all is well. Any number of processes may call it at once.
     ///
-    /// - Throws: `timedOut` when another process holds the lock until `deadline`; `fileUnavailable`; `tokenAmbiguous`
-    ///   as `requireDistinctTokens()`.
+    /// - Parameter deadline: The limit for waiting for the directory's lock.
+    /// - Returns: The tokens that were restored, and those that could not be.
+    /// - Throws: `KeychainError` with code `timedOut` if another process holds the lock until `deadline`,
+    ///   `fileUnavailable`, or `tokenAmbiguous` if two tokens have the same serial number.
     @discardableResult
     package func heal(deadline: Deadline) throws(KeychainError) -> Healing {
         let survey = try survey()
@@ -102,12 +115,12 @@ extension SoftHSMDirectory {
         let healing = try holdingLock(until: deadline) { () throws(KeychainError) in
             try healLocked()
         }
-        // With what was put back.
+        // Check again, including the restored tokens.
         try requireDistinctTokens()
         return healing
     }
 
-    /// `heal()` for a caller that holds the lock.
+    /// Does the work of `heal()` for a caller that holds the lock.
     func healLocked() throws(KeychainError) -> Healing {
         var restored: [SoftHSMToken] = []
         var unusable: [String] = []
@@ -123,13 +136,17 @@ extension SoftHSMDirectory {
         return Healing(restored: restored, unusable: unusable)
     }
 
-    /// Saves the copy of a token's file as it was when it was read last, if that differs from the saved one. Call it
-    /// after a good login, which proves that the file is not damaged.
+    /// Saves a copy of a token's file as it was last read, unless the saved copy is equivalent. Call it after a
+    /// successful login, which proves that the file is not damaged.
     ///
-    /// Reads nothing, since SoftHSM runs in this process: `heal()` has read the file before. A new copy is needed only
-    /// if a PIN, the label or the serial number differs, not for the counters that every login changes.
+    /// Reads no file, because SoftHSM runs in this process: `heal()` has read it before. A new copy is needed only if a
+    /// PIN, the label or the serial number differs, not for the counters that every login changes.
     ///
-    /// - Throws: As `heal()`.
+    /// - Parameters:
+    ///   - serial: The token's serial number.
+    ///   - deadline: The limit for waiting for the directory's lock.
+    /// - Throws: `KeychainError` with code `timedOut` if another process holds the lock until `deadline`;
+    ///   `fileUnavailable`.
     func saveCopy(serial: String, deadline: Deadline) throws(KeychainError) {
         for (path, file) in filesRead(serial: serial) where !file.isSaved {
             try holdingLock(until: deadline) { () throws(KeychainError) in
@@ -139,15 +156,15 @@ extension SoftHSMDirectory {
         }
     }
 
-    /// What was read last of a token's file.
+    /// The content of a token's file when it was last read.
     private struct FileRead {
         let content: TokenFile
         let bytes: SecretBytes
-        /// Whether there is a copy that differs in counters only.
+        /// Whether there is a copy that differs only in counters.
         var isSaved: Bool
     }
 
-    /// The files of tokens as this process read them last, by the token's directory.
+    /// The token files as this process last read them, by the token's directory.
     private static let filesRead = Lock<[String: FileRead]>([:])
 
     private func filesRead(serial: String) -> [String: FileRead] {
@@ -167,9 +184,11 @@ extension SoftHSMDirectory {
         return nil
     }
 
-    /// Reads the files of all tokens, and saves the copies that differ. For a caller that knows the tokens to be whole.
+    /// Reads the files of all tokens and saves the copies that differ. For a caller that knows that the tokens are
+    /// intact.
     ///
-    /// - Throws: As `heal()`.
+    /// - Throws: `KeychainError` with code `timedOut` if another process holds the lock until `deadline`;
+    ///   `fileUnavailable`.
     package func refreshCopies(deadline: Deadline) throws(KeychainError) {
         for token in try tokens() { try saveCopy(serial: token.serial, deadline: deadline) }
     }
@@ -187,28 +206,30 @@ extension SoftHSMDirectory {
         try PrivateFile.write(SecretBytes(utf8: Self.checksum(bytes)), to: checksumFile(identifier))
     }
 
-    /// A digest of the PIN that a token has, by what that PIN opens; empty if it cannot be told.
+    /// A digest of what the token's user PIN decrypts, which changes with the PIN; empty if it is unknown.
     ///
-    /// By the file as this process read it last, which is before it loaded SoftHSM.
+    /// Uses the file as this process last read it, which is before it loaded SoftHSM.
     func pinEdition(serial: String, label: String) -> Data {
         if filesRead(serial: serial).isEmpty {
-            // A file that cannot be read tells nothing.
+            // If the file cannot be read, the result is empty.
             _ = try? tokens()
         }
         let file = filesRead(serial: serial).values.first { $0.content.label == label }
         return file.map { Digest.sha256(Data($0.content.userPIN)) } ?? Data()
     }
 
-    /// Heals, and returns the paths of the directories whose `token.object` stays unusable. - Throws: As `heal()`.
+    /// Runs `heal()` and returns the paths of the directories whose `token.object` stays unusable.
+    ///
+    /// - Throws: `KeychainError`; the errors of `heal()`.
     func unusableDirectories(deadline: Deadline) throws(KeychainError) -> [String] {
         try heal(deadline: deadline).unusable.map {
             tokensDirectory.appendingPathComponent($0, isDirectory: true).filePath
         }
     }
 
-    /// Where the objects of a token lie; `nil` where that cannot be told.
+    /// The directory with the objects of a token; `nil` if it is unknown.
     func directory(serial: String?, label: String) -> URL? {
-        // Asked after a failure, which is what the caller is told then.
+        // Called to explain an earlier failure, so errors of this look-up are not reported.
         serial.flatMap { try? token(serial: $0, label: label) }?.directory
     }
 
@@ -217,7 +238,7 @@ extension SoftHSMDirectory {
         try OpenDirectory.names(in: tokensDirectory).filter(Self.isIdentifier).sorted()
     }
 
-    /// SoftHSM names its tokens' directories by UUIDs; what is named otherwise it has not made.
+    /// SoftHSM names token directories by UUIDs. It has not created directories with other names.
     private static func isIdentifier(_ name: String) -> Bool { UUID(uuidString: name) != nil }
 
     func tokenFile(_ identifier: String) -> URL {
@@ -230,14 +251,14 @@ extension SoftHSMDirectory {
             .appendingPathComponent("token.object", isDirectory: false)
     }
 
-    /// The checksum of the copy: of two files that differ it tells which one is damaged.
+    /// The checksum file of a copy. If file and copy differ, it shows which one is damaged.
     func checksumFile(_ identifier: String) -> URL {
         copyFile(identifier).appendingPathExtension("sha256")
     }
 
     private static func checksum(_ bytes: SecretBytes) -> String { Digest.sha256(bytes.copyData()).hexadecimal }
 
-    /// Whether a copy is as it was written.
+    /// Whether a copy matches its checksum.
     private func isIntact(_ copy: SecretBytes, _ identifier: String) -> Bool {
         // A checksum that cannot be read proves nothing.
         let known = (try? PrivateFile.read(checksumFile(identifier), limit: 256)) ?? nil
@@ -250,17 +271,18 @@ extension SoftHSMDirectory {
             directory: tokensDirectory.appendingPathComponent(identifier, isDirectory: true))
     }
 
-    /// What lies among the tokens.
+    /// The contents of the tokens directory.
     struct Survey {
-        /// Those that can be read.
+        /// The readable tokens.
         var tokens: [SoftHSMToken] = []
-        /// The directories of those that cannot.
+        /// The directory names of the unreadable tokens.
         var unusable: [String] = []
-        /// What is called otherwise than SoftHSM calls its tokens' directories.
+        /// Names that SoftHSM does not use for its token directories.
         var others: [String] = []
     }
 
-    /// Looks at every token in one walk, for a login may empty a file between two, and its token would not be found.
+    /// Reads all tokens in one pass. With two passes a login could truncate a file in between, and its token would be
+    /// missed.
     func survey() throws(KeychainError) -> Survey {
         var survey = Survey()
         for name in try OpenDirectory.names(in: tokensDirectory).sorted() {
@@ -292,7 +314,7 @@ extension SoftHSMDirectory {
         try read(copyFile(identifier), isCopy: true)
     }
 
-    /// A well-formed token file; `nil` when it is missing or unusable.
+    /// Reads a token file; `nil` if it is missing or not well-formed.
     private func read(
         _ url: URL, isCopy: Bool = false
     ) throws(KeychainError) -> (content: TokenFile, bytes: SecretBytes)? {
@@ -306,13 +328,13 @@ extension SoftHSMDirectory {
         return (content, file.bytes)
     }
 
-    /// Whether the file is unusable now and stays as it is for 100 ms.
+    /// Whether the file is unusable now and stays unchanged for 100 ms.
     private func staysUnusable(_ identifier: String) throws(KeychainError) -> Bool {
         let url = tokenFile(identifier)
         var quiet = 0
         var last = Self.fingerprint(url)
-        // A change of the file restarts the wait, which ends after two seconds. SoftHSM truncates and rewrites the
-        // file at every login, so a tight loop of logins appears as changes; the file is usable most of the time.
+        // A change of the file restarts the wait, which ends after two seconds. SoftHSM truncates and rewrites the file
+        // at every login, so a tight loop of logins appears as changes; the file is usable most of the time.
         for _ in 0..<200 {
             if try readToken(identifier) != nil { return false }
             let now = Self.fingerprint(url)

@@ -2,17 +2,23 @@ import CLinux
 import Foundation
 package import KeyfobPrimitives
 
-/// The lock of the directory: one thread at a time makes, repairs or removes tokens, initialises SoftHSM or logs in.
+/// The lock of the directory: only one thread at a time creates, repairs or removes tokens, initializes SoftHSM or logs
+/// in.
 ///
-/// Each login empties the token's file for a moment, and each initialisation of SoftHSM overlooks a token whose file
-/// is empty. A thread that holds the lock may take it again.
+/// Each login truncates the token's file for a moment, and an initialization of SoftHSM misses a token whose file is
+/// empty. The lock is recursive: a thread that holds it may take it again.
 extension SoftHSMDirectory {
-    /// The threads that hold a lock, as `ThreadNumber` has them, by the path of the lock.
+    /// The threads that hold a lock, as `ThreadNumber`s, by the path of the lock.
     private static let holders = Lock<[String: UInt64]>([:])
 
     /// Runs `body` while no other thread or process holds the lock.
     ///
-    /// - Throws: `timedOut` if another process holds the lock until `deadline`; `fileUnavailable`; what `body` throws.
+    /// - Parameters:
+    ///   - deadline: The limit for waiting for the lock.
+    ///   - body: The work.
+    /// - Returns: The result of `body`.
+    /// - Throws: `KeychainError` with code `timedOut` if another process holds the lock until `deadline`;
+    ///   `fileUnavailable`; errors of `body`.
     func holdingLock<Result>(
         until deadline: Deadline, _ body: () throws(KeychainError) -> Result
     ) throws(KeychainError) -> Result {
@@ -24,10 +30,10 @@ extension SoftHSMDirectory {
         }
     }
 
-    /// Runs `body`, which initialises SoftHSM or logs in, with the lock if it can be had within two seconds and before
-    /// `deadline`, else without.
+    /// Runs `body`, which initializes SoftHSM or logs in, with the lock if possible, otherwise without.
     ///
-    /// Other programs do not know the lock, so it makes collisions rare and does not exclude them.
+    /// Waits for the lock for at most two seconds and until `deadline`. Other programs do not know the lock, so it
+    /// makes collisions rare but does not exclude them.
     package func holdingLoginLock<Result>(until deadline: Deadline, _ body: () throws -> Result) throws -> Result {
         guard !isLockedHere else { return try body() }
         let longest = Duration.seconds(2)
@@ -55,7 +61,7 @@ extension SoftHSMDirectory {
 
 /// The kernel's number of a thread.
 enum ThreadNumber {
-    /// The calling thread with its process: pthread_self(3) is the same in a forked child as in its parent.
+    /// The calling thread together with its process: pthread_self(3) is the same in a forked child as in its parent.
     static var current: UInt64 {
         UInt64(UInt32(bitPattern: getpid())) << 32 | UInt64(UInt32(bitPattern: keyfob_thread_id()))
     }

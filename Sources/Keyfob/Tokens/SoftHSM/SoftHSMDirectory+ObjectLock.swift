@@ -2,27 +2,34 @@ import CLinux
 import Foundation
 import KeyfobPrimitives
 
-/// Readers and writers of a token's objects.
+/// The lock for readers and writers of a token's objects.
 ///
-/// SoftHSM makes an object in some thirty steps, and rewrites the object's file in each. A process that reads an
-/// object's attributes before it is complete writes to it as well: the default of each attribute that it does not find,
-/// with everything else that it has seen of the object. A private key has been lost that way, without an error in
-/// either process. Therefore no process of Keyfob reads unknown objects while another one makes some. Other programs
-/// do not know the lock; see `TokenStore.requireFinished(_:)`.
+/// SoftHSM creates an object in some thirty steps, and rewrites the object's file in each. A process that reads the
+/// attributes of an incomplete object also writes to its file: it adds a default for each missing attribute, along with
+/// everything else it has read of the object. A private key has been lost that way, without an error in either process.
+/// So no Keyfob process reads unknown objects while another one creates objects. Other programs do not know the lock;
+/// see `TokenStore.requireFinished(_:)`.
 extension SoftHSMDirectory {
-    /// What a thread does with objects.
+    /// The kind of access to the objects.
     enum ObjectAccess { case reading, writing }
 
-    /// The file that holds two locks for each token, as locks of byte ranges.
+    /// The file with two byte-range locks for each token.
     private var objectLockFile: URL { root.appendingPathComponent("objects.lock", isDirectory: false) }
 
-    /// Runs `body` while no other process of Keyfob writes objects of a token, or, to write some, reads or writes any.
+    /// Runs `body` with a shared lock on the objects of a token for reading, or an exclusive lock for writing.
     ///
-    /// A waiting writer holds the token's second lock, the turn, which later readers and writers have to take first.
-    /// Without it readers could keep a writer waiting for ever. A process without write permission reads without the
-    /// lock, since it cannot damage the token's files.
+    /// A waiting writer holds the token's second lock, the turnstile, which later readers and writers have to take
+    /// first. Without it readers could starve a writer. A process without write permission reads without the lock,
+    /// since it cannot damage the token's files.
     ///
-    /// - Throws: `KeychainError`; `vaultBusy` at `deadline`, `fileUnavailable` for a writer; what `body` throws.
+    /// - Parameters:
+    ///   - serial: The token's serial number.
+    ///   - label: The token's label, for messages.
+    ///   - access: Whether `body` reads or writes objects.
+    ///   - deadline: The limit for waiting for the lock.
+    ///   - body: The work.
+    /// - Returns: The result of `body`.
+    /// - Throws: `KeychainError` with code `vaultBusy` at `deadline`, `fileUnavailable` for a writer; errors of `body`.
     func holdingObjects<Result>(
         serial: String, label: String, _ access: ObjectAccess, deadline: Deadline, _ body: () throws -> Result
     ) throws -> Result {
@@ -31,7 +38,8 @@ extension SoftHSMDirectory {
             guard access == .reading else { throw KeychainError.file("lock", path, errno) }
             return try body()
         }
-        // A serial number of SoftHSM has 16 hexadecimal digits. A wrong one only shares its lock with another token.
+        // SoftHSM's serial numbers have 16 hexadecimal digits. A different format only shares its lock with other
+        // tokens.
         let turn = Int64((UInt64(serial, radix: 16) ?? 0) & 0x3FFF_FFFF_FFFF_FFFE)
         let objects = turn + 1
         do throws(KeychainError) {
@@ -53,10 +61,10 @@ extension SoftHSMDirectory {
         return try result.get()
     }
 
-    /// Sets a lock of one byte that belongs to the open file, as one of flock(2) does: fcntl(2), open file description
-    /// locks.
+    /// Sets a lock on one byte that belongs to the open file description, like a lock of flock(2); see fcntl(2).
     ///
-    /// - Throws: `timedOut` at `deadline`; `fileUnavailable` if the file system has no such locks.
+    /// - Throws: `KeychainError` with code `timedOut` at `deadline`; `fileUnavailable` if the file system does not
+    ///   support such locks.
     private static func lock(
         _ file: borrowing OpenFile, _ offset: Int64, _ type: Int32, until deadline: Deadline
     ) throws(KeychainError) {
@@ -77,9 +85,9 @@ extension SoftHSMDirectory {
         }
     }
 
-    /// By name: a child that was forked meanwhile has the descriptor, too, and would keep the lock.
+    /// Unlocks explicitly: a child process forked in the meantime has inherited the descriptor and would keep the lock.
     private static func unlock(_ file: borrowing OpenFile, _ offset: Int64) {
-        // To give a lock back cannot fail, and the kernel drops it with the descriptor.
+        // Unlocking cannot fail in practice, and the kernel releases the lock with the descriptor.
         try? lock(file, offset, F_UNLCK, until: .after(.zero))
     }
 }

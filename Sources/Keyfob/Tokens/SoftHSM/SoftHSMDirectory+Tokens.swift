@@ -4,34 +4,39 @@ import KeyfobOpenSSL
 package import PKCS11
 
 extension SoftHSMDirectory {
-    /// A token that was just made, with the only copies of its PINs.
+    /// A token that was just created, with the only copies of its PINs.
     package struct CreatedToken: Sendable {
-        /// The token as SoftHSM describes it.
+        /// The token, as read from its `token.object`.
         package let token: SoftHSMToken
 
-        /// Names the token by label, serial number, manufacturer and model.
+        /// Identifies the token by label, serial number, manufacturer and model.
         package let uri: PKCS11URI
 
         /// The user PIN: 28 random characters.
         package let pin: SecretBytes
 
-        /// The security officer's PIN, which can set a new user PIN. Sealed by the caller, or dropped.
+        /// The security officer's PIN, which can set a new user PIN. The caller seals or drops it.
         package let securityOfficerPIN: SecretBytes
     }
 
-    /// The bytes that PKCS#11 has for a token's label.
+    /// The maximum length of a token's label in PKCS#11, in bytes.
     static let longestLabel = 32
 
-    /// Makes a token with random PINs. Blocks, for about 0.2 s.
+    /// Creates a token with random PINs. Blocks for about 0.2 s.
     ///
-    /// Calls `activate()`. Processes that make tokens at once wait for each other, until `deadline`.
-    /// A kill leaves at most a token without a user PIN, which the next call with its label removes.
+    /// Calls `activate()`. Processes that create tokens at the same time wait for each other, until `deadline`. A
+    /// killed call leaves at most a token without a user PIN, which the next call with the same label removes.
     ///
-    /// - Throws: `duplicateKeychain` when there is a token with the label; `timedOut` at `deadline`;
-    ///   `invalidArgument` for a label that is empty, longer than 32 bytes or ends in a blank; `refused` as
-    ///   `activate()`; `tokenAmbiguous` as `heal()`; `moduleNotLoaded`; `failed` with SoftHSM's error as the cause.
+    /// - Parameters:
+    ///   - label: The token's label.
+    ///   - deadline: The limit for waiting for the directory's lock.
+    /// - Returns: The token with its PINs.
+    /// - Throws: `KeychainError` with code `duplicateKeychain` if there is a token with the label; `timedOut` at
+    ///   `deadline`; `invalidArgument` for a label that is empty, longer than 32 bytes or ends in a blank; `refused` if
+    ///   this process uses another SoftHSM directory; `tokenAmbiguous` if two tokens have the same serial number;
+    ///   `moduleNotLoaded`; `failed` with SoftHSM's error as the cause.
     package func createToken(label: String, deadline: Deadline) throws(KeychainError) -> CreatedToken {
-        // Labels are padded with blanks to 32 bytes: these are the ones that come back as they were.
+        // Labels are padded with blanks to 32 bytes. Accept only those that are the same after removing the padding.
         guard (1...Self.longestLabel).contains(label.utf8.count), label.last != " ", !label.utf8.contains(0) else {
             throw KeychainError(
                 .invalidArgument,
@@ -49,27 +54,30 @@ extension SoftHSMDirectory {
 
     /// Removes exactly this token with all its keys, and the copy of its `token.object`.
     ///
-    /// The directory leaves SoftHSM's in one step, so that a kill leaves the token whole or gone. A
-    /// module that is loaded may show it until it is initialised again. One that a kill has interrupted after that step
-    /// is finished by the next call.
+    /// The token's directory is renamed out of SoftHSM's directory in one step, so a kill leaves the token either
+    /// intact or removed. A loaded module may still show it until it is initialized again. The next call finishes a
+    /// removal that was killed after that step.
     ///
-    /// > Important: The keys cannot be brought back.
+    /// > Important: The keys cannot be recovered.
     ///
     /// - Parameters:
-    ///   - keepsCopies: Whether the copy stays where the token is not there: one whose file system is not mounted needs
-    ///     it when it comes back.
-    ///   - didLeave: Called when the token is gone for good, while there is still something to tell it by: who keeps
-    ///     more than the token notes here that it was not just out of sight.
-    /// - Throws: `tokenAbsent` unless there is a token with this serial number and this label;
-    ///   `tokenAmbiguous`; `timedOut` when another process holds the lock until `deadline`, or rewrites a token
-    ///   without end so that nobody can tell which one it is; what `didLeave` throws.
+    ///   - serial: The token's serial number.
+    ///   - label: The token's label.
+    ///   - deadline: The limit for waiting for the directory's lock.
+    ///   - keepsCopies: Whether to keep the copy if the token is missing. A token whose file system is not mounted
+    ///     needs it when it comes back.
+    ///   - didLeave: Called once the token is removed for good, before its copies are deleted. A caller that stores
+    ///     more than the token records here that the token was removed and is not just missing.
+    /// - Throws: `KeychainError` with code `tokenAbsent` unless there is a token with this serial number and label;
+    ///   `tokenAmbiguous`; `timedOut` if another process holds the lock until `deadline`, or keeps rewriting a token so
+    ///   that it cannot be identified; errors of `didLeave`.
     package func destroyToken(
         serial: String, label: String, deadline: Deadline, keepingCopies keepsCopies: Bool = false,
         didLeave: () throws(KeychainError) -> Void = {}
     ) throws(KeychainError) {
         try holdingLock(until: deadline) { () throws(KeychainError) -> Void in
             let broken = try healLocked().unusable
-            // A login of another process empties the token's file for a moment: one look is not enough.
+            // A login of another process truncates the token's file for a moment, so wait for it.
             switch try awaitToken(serial: serial, label: label) {
             case .whole(let token):
                 try remove(token, didLeave: didLeave)
@@ -83,7 +91,7 @@ extension SoftHSMDirectory {
                 removeDebris()
                 return
             }
-            // An earlier removal may have got no further than the token itself.
+            // A killed removal may have removed only the token itself.
             if !keepsCopies { try removeCopies(serial: serial, label: label) }
             throw KeychainError(
                 .tokenAbsent, "there is no token \"\(label)\" (serial \(serial)) in \(tokensDirectory.filePath).",
@@ -91,14 +99,17 @@ extension SoftHSMDirectory {
         }
     }
 
-    /// The error of a token that cannot be told apart because somebody never lets its file, or another's, be.
+    /// The error for a token that cannot be identified because another process keeps rewriting token files.
     func rewriting(serial: String, label: String) -> KeychainError {
         KeychainError(
             .timedOut, "another process rewrites a token in \(tokensDirectory.filePath) all the time.",
             hint: "Try again when it has ended.", details: ["token": label, "serial": serial])
     }
 
-    /// Removes the token that `uri` names; it must name a label and a serial number. - Throws: As above.
+    /// Removes the token that `uri` names; see `destroyToken(serial:label:deadline:keepingCopies:didLeave:)`.
+    ///
+    /// - Throws: `KeychainError` with code `invalidArgument` unless `uri` names a label and a serial number; the errors
+    ///   of that method.
     package func destroyToken(
         _ uri: PKCS11URI, deadline: Deadline, keepingCopies keepsCopies: Bool = false,
         didLeave: () throws(KeychainError) -> Void = {}
@@ -111,15 +122,15 @@ extension SoftHSMDirectory {
             serial: serial, label: label, deadline: deadline, keepingCopies: keepsCopies, didLeave: didLeave)
     }
 
-    /// Makes a token, and again where SoftHSM failed on the way.
+    /// Creates a token, and retries if SoftHSM fails.
     ///
-    /// It does so where another thread of the process looks at all tokens while this one's file is being rewritten,
-    /// or initialises SoftHSM anew.
+    /// It fails if another thread of the process lists all tokens while this one's file is being rewritten, or
+    /// initializes SoftHSM again.
     private func create(_ label: String, _ deadline: Deadline) throws(KeychainError) -> CreatedToken {
         let module = try module()
         let before = Set(try tokens())
         var cause: PKCS11Error?
-        // Eight seconds at the most: on a busy machine the bad moments are long, and every look may meet one.
+        // Eight seconds at most. On a busy machine a file may stay empty for long, and every attempt may meet one.
         for attempt in 0..<16 {
             if attempt > 0 { usleep(.random(in: 5_000...20_000) << UInt32(min(attempt, 5))) }
             do {
@@ -142,7 +153,7 @@ extension SoftHSMDirectory {
         throw DiskSpace.shortage(in: root, details: failure.details, cause: cause ?? failure) ?? failure
     }
 
-    /// Removes half-made tokens. They are ours: they were not there before, and nobody knows their PINs.
+    /// Removes incomplete tokens. They are this call's: they did not exist before, and their PINs are lost.
     private func removeNewTokens(_ label: String, notIn before: Set<SoftHSMToken>) throws(KeychainError) {
         for token in try tokens() where !before.contains(token) && token.label == label { try remove(token) }
     }
@@ -161,7 +172,7 @@ extension SoftHSMDirectory {
         return (try slot.tokenInfo(), pin, officer)
     }
 
-    /// Refusals that are final elsewhere, and here come of a token whose file was read while it was empty.
+    /// Errors that are final elsewhere, but here can result from reading a token file while it was empty.
     private static func isTransient(_ value: ReturnValue) -> Bool {
         [.tokenNotRecognized, .userPINNotInitialized, .pinIncorrect, .sessionExists].contains(value)
     }
@@ -170,7 +181,7 @@ extension SoftHSMDirectory {
         _ info: TokenInfo, _ before: Set<SoftHSMToken>, pin: SecretBytes, officer: SecretBytes
     ) throws(KeychainError) -> CreatedToken {
         guard let token = try token(serial: info.serialNumber, label: info.label), !before.contains(token) else {
-            // SoftHSM made the token somewhere else, so it runs on another configuration than ours.
+            // SoftHSM created the token elsewhere, so it uses another configuration than Keyfob's.
             throw KeychainError(
                 .refused, "SoftHSM does not keep its tokens in \(tokensDirectory.filePath) in this process.",
                 hint: "Something has loaded it before with another SOFTHSM2_CONF. Use a second process.",
@@ -180,13 +191,13 @@ extension SoftHSMDirectory {
         return CreatedToken(token: token, uri: info.uri, pin: pin, securityOfficerPIN: officer)
     }
 
-    /// The slot that SoftHSM always shows for a token yet to be.
+    /// The uninitialized slot that SoftHSM always shows.
     private static func freeSlot(of module: Module) throws(PKCS11Error) -> Slot {
         for slot in try module.slots().newestFirst {
             do throws(PKCS11Error) {
                 if try !slot.tokenInfo().flags.contains(.tokenInitialized) { return slot }
             } catch {
-                // The slot of a token that was destroyed since the module was initialised; it stays until then.
+                // The slot of a token that was destroyed. It stays until the module is initialized again.
                 guard error.returnValue == .generalError || error.returnValue == .tokenNotRecognized else {
                     throw error
                 }
@@ -206,17 +217,17 @@ extension SoftHSMDirectory {
                 try slot.initializeToken(label: label, securityOfficerPIN: officer)
                 return slot
             } catch {
-                // Other code in this process, which knows nothing of our lock, took the slot just now:
-                // its token is there, and refuses our PIN. SoftHSM has another free slot then.
+                // Other code in this process, which does not know the lock, has just initialized a token in the slot,
+                // so the PIN is refused. SoftHSM then has another free slot.
                 attempts += 1
                 guard [.pinIncorrect, .sessionExists].contains(error.returnValue), attempts < 10 else { throw error }
             }
         }
     }
 
-    /// 168 random bits in 28 characters that every tool takes as a PIN.
+    /// A PIN of 168 random bits in 28 characters that every tool accepts.
     ///
-    /// Longer would not do: libp11's OpenSSL engine reads at most 31 characters of a PIN file and sends those.
+    /// It must not be longer: libp11's OpenSSL engine reads only the first 31 characters of a PIN file and sends those.
     private static func randomPIN() throws(KeychainError) -> SecretBytes {
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
         let random = try KeychainError.wrapping("cannot make random bytes.") { try RandomBytes.secret(count: 28) }
@@ -227,10 +238,11 @@ extension SoftHSMDirectory {
         }
     }
 
-    /// Refuses a label that is taken, and removes what a kill in `createToken` left under it.
+    /// Refuses a label that is in use, and removes what a killed `createToken` left under it.
     private func makeWay(for label: String) throws(KeychainError) {
         for token in try tokens() where token.label == label {
-            // Without a user PIN nothing private was ever on it; the lock says that nobody is at it now.
+            // Without a user PIN the token never held private objects. The lock excludes that it is being created right
+            // now.
             guard !token.hasUserPIN, try ObjectListing(of: token).files.isEmpty else {
                 throw KeychainError(
                     .duplicateKeychain, "a token \"\(label)\" exists already (serial \(token.serial)).",
@@ -240,9 +252,10 @@ extension SoftHSMDirectory {
         }
     }
 
-    /// Removes the directory of a token that nobody can open and that has no objects; nothing where that is not so.
+    /// Removes the directory of an unusable token without objects; does nothing if the token is usable or has objects.
     ///
-    /// - Throws: `timedOut` when another process holds the lock until `deadline`; `fileUnavailable`.
+    /// - Throws: `KeychainError` with code `timedOut` if another process holds the lock until `deadline`;
+    ///   `fileUnavailable`.
     func removeUnusableToken(_ identifier: String, deadline: Deadline) throws(KeychainError) {
         try holdingLock(until: deadline) { () throws(KeychainError) in
             guard try healLocked().unusable.contains(identifier) else { return }
@@ -266,7 +279,7 @@ extension SoftHSMDirectory {
         let grave = root.appendingPathComponent(Self.gravePrefix + identifier, isDirectory: true)
         if unsafe rename(directory.filePath, grave.filePath) != 0 {
             guard errno == EXDEV else { throw .file("remove", directory.filePath, errno) }
-            // The tokens lie on a file system of their own.
+            // The tokens directory is a file system of its own.
             try PrivateFile.createDirectory(innerGraves)
             let inner = innerGraves.appendingPathComponent(identifier, isDirectory: true)
             guard unsafe rename(directory.filePath, inner.filePath) == 0 else {
@@ -279,10 +292,10 @@ extension SoftHSMDirectory {
         removeDebris()
     }
 
-    /// Removes what a removal has left that a kill interrupted after the token itself was gone; nothing where a token is
-    /// there.
+    /// Finishes a removal that was killed after the token itself was removed; does nothing if the token exists.
     ///
-    /// - Throws: As `destroyToken(_:deadline:)`, but for `tokenAbsent`.
+    /// - Throws: `KeychainError` with code `timedOut` if another process holds the lock until `deadline`;
+    ///   `fileUnavailable`.
     func removeRest(of uri: PKCS11URI, deadline: Deadline) throws(KeychainError) {
         guard let serial = uri.serial, let label = uri.token, FileManager.default.fileExists(atPath: root.filePath) else {
             return
@@ -293,7 +306,7 @@ extension SoftHSMDirectory {
         }
     }
 
-    /// Whether `remove(_:didLeave:)` has taken a token out of SoftHSM's sight, and a kill came before it was deleted.
+    /// Whether `remove(_:didLeave:)` has moved a token out of SoftHSM's directory, but was killed before deleting it.
     private func isInGrave(serial: String, label: String) throws(KeychainError) -> Bool {
         var graves: [URL] = []
         for name in try OpenDirectory.names(in: root) where name.hasPrefix(Self.gravePrefix) {
@@ -318,12 +331,12 @@ extension SoftHSMDirectory {
         unsafe rmdir(copyFile(identifier).deletingLastPathComponent().path)
     }
 
-    /// Removes the copies of a token whose directory is not there.
+    /// Removes the copies of a token whose directory is missing.
     private func removeCopies(serial: String, label: String) throws(KeychainError) {
         for identifier in try OpenDirectory.names(in: copiesDirectory) where UUID(uuidString: identifier) != nil {
             let directory = tokensDirectory.appendingPathComponent(identifier, isDirectory: true)
             guard !FileManager.default.fileExists(atPath: directory.filePath) else { continue }
-            // One that others can read counts all the same; one that is damaged is not known to be this token's.
+            // A copy that others can read counts too. A damaged copy cannot be attributed to this token and stays.
             guard let file = try SoftHSMFile(
                     copyFile(identifier).filePath, isCopy: true, limit: TokenFile.maximumLength + 1),
                 let content = TokenFile(file.bytes.copyBytes()), content.serial == serial, content.label == label
@@ -334,11 +347,13 @@ extension SoftHSMDirectory {
 
     private static var gravePrefix: String { "destroyed-" }
 
-    /// Where a token goes that cannot leave the file system of `tokens/`. SoftHSM opens every directory there, and
-    /// passes over one without a `token.object`; it does not look into directories within.
+    /// The destination of a removed token that cannot leave the file system of `tokens/`.
+    ///
+    /// SoftHSM opens every directory in `tokens/` and skips one without a `token.object`. It does not look into
+    /// subdirectories.
     private var innerGraves: URL { tokensDirectory.appendingPathComponent(".destroyed", isDirectory: true) }
 
-    /// Deletes what `remove(_:)` has taken out of SoftHSM's sight, also where a kill has interrupted it.
+    /// Deletes what `remove(_:didLeave:)` has moved out of SoftHSM's directory, including remains of killed removals.
     private func removeDebris() {
         do {
             for name in try FileManager.default.contentsOfDirectory(atPath: root.filePath)
@@ -349,7 +364,7 @@ extension SoftHSMDirectory {
                 try FileManager.default.removeItem(at: innerGraves)
             }
         } catch {
-            // Nobody reads it any more; the next removal tries again.
+            // No process reads it any more; the next removal tries again.
             return
         }
     }

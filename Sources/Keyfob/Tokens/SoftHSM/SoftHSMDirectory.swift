@@ -2,43 +2,42 @@ public import Foundation
 import KeyfobPrimitives
 public import PKCS11
 
-/// The default token store: a SoftHSM directory of our own, with one token for each keychain.
+/// The default token store: Keyfob's own SoftHSM directory, with one token for each keychain.
 ///
-/// Below `Directories.tokens`: `softhsm2.conf`, `tokens/` (SoftHSM's) and `token-copies/` (ours, see
-/// `heal()`). Nothing global is touched.
+/// Below `Directories.tokens` are `softhsm2.conf`, `tokens/` (managed by SoftHSM) and `token-copies/` (managed by
+/// Keyfob, see `heal()`). Nothing global is changed.
 ///
-/// > Important: SoftHSM reads `SOFTHSM2_CONF` once in a process. A process has therefore one SoftHSM
-/// > directory: `activate()` names ours, and refuses when another one may be in use already. A
-/// > `SOFTHSM2_CONF` of the user's own stays in force in every process that does not call `activate()`,
-/// > that is, for keychains whose token is not in our directory.
+/// > Important: SoftHSM reads `SOFTHSM2_CONF` once per process, so a process has one SoftHSM directory. `activate()`
+/// selects Keyfob's, and fails if another one may be in use already. A `SOFTHSM2_CONF` set by the user stays in effect
+/// in every process that does not call `activate()`, that is, for keychains whose token is not in Keyfob's directory.
 public struct SoftHSMDirectory: Sendable, Hashable {
-    /// The directory above `softhsm2.conf` and `tokens/`.
+    /// The directory that contains `softhsm2.conf` and `tokens/`.
     public let root: URL
 
-    /// SoftHSM's configuration.
+    /// SoftHSM's configuration file.
     public var configuration: URL { root.appendingPathComponent("softhsm2.conf", isDirectory: false) }
 
     var tokensDirectory: URL { root.appendingPathComponent("tokens", isDirectory: true) }
     var copiesDirectory: URL { root.appendingPathComponent("token-copies", isDirectory: true) }
     var lockFile: URL { root.appendingPathComponent("softhsm.lock", isDirectory: false) }
 
-    /// The store in `directories.tokens`. Nothing is made or read yet.
+    /// The store in `directories.tokens`. Does not access the file system.
     public init(directories: Directories) {
         self.init(root: directories.tokens)
     }
 
-    /// The store below `root`.
+    /// The store below `root`. Does not access the file system.
     public init(root: URL) {
         self.root = root.standardizedPath
     }
 
-    /// Makes the directories and the configuration, where they are missing. Idempotent.
+    /// Creates the directories and the configuration if they are missing. Idempotent.
     ///
-    /// - Throws: `unsafeFile` when a directory is not ours alone; `invalidArgument` for a path that
-    ///   SoftHSM's configuration cannot express.
+    /// - Throws: `KeychainError` with code `unsafeFile` if others have access to a directory; `invalidArgument` for a
+    ///   path that SoftHSM's configuration cannot express; `fileUnavailable`.
     public func prepare() throws(KeychainError) {
         let path = tokensDirectory.filePath
-        // The format has no quoting: `#` begins a comment, and a second `=` ends the value.
+        // The format has no quoting: `#` starts a comment, and a second `=` ends the value.
         guard !path.utf8.contains(where: { "#=\n".utf8.contains($0) }) else {
             throw KeychainError(
                 .invalidArgument,
@@ -50,8 +49,8 @@ public struct SoftHSMDirectory: Sendable, Hashable {
         try PrivateFile.createDirectory(copiesDirectory)
         let line = configurationLine
         let existing = try existingConfiguration()
-        // Rewritten only when it points elsewhere (the home directory was moved): other lines are the
-        // user's to change.
+        // Rewrite the file only if it points elsewhere, because the home directory was moved. Otherwise the user may
+        // have changed it.
         guard !existing.split(separator: "\n").contains(Substring(line)) else { return }
         let text = """
             \(Self.signature) for the tokens of its keychains.
@@ -64,14 +63,13 @@ public struct SoftHSMDirectory: Sendable, Hashable {
         try PrivateFile.write(SecretBytes(utf8: text), to: configuration)
     }
 
-    /// The line that points SoftHSM here.
+    /// The configuration line that points SoftHSM to the tokens directory.
     var configurationLine: String { "directories.tokendir = \(tokensDirectory.filePath)" }
 
-    /// How the first line of a configuration begins that `prepare()` wrote.
+    /// The beginning of the first line of a configuration that `prepare()` wrote.
     static var signature: String { "# Written by Keyfob" }
 
-    /// The configuration's text. It holds no secret, so that its mode is the user's affair; the directory
-    /// is ours alone.
+    /// The configuration's text. Its mode is not checked: it holds no secret, and its directory is private.
     func existingConfiguration() throws(KeychainError) -> String {
         guard let file = OpenFile(path: configuration.filePath, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK) else {
             if errno == ENOENT { return "" }
@@ -82,23 +80,25 @@ public struct SoftHSMDirectory: Sendable, Hashable {
 
     private static let activated = Lock<String?>(nil)
 
-    /// Makes this the SoftHSM directory of the process. Call it before the module is loaded; again is
-    /// harmless.
+    /// Makes this the SoftHSM directory of the process. Call it before the module is loaded; further calls have no
+    /// effect.
     ///
-    /// Sets an environment variable: a program with threads calls it before it starts them.
+    /// Sets an environment variable, so a multithreaded program must call it before it starts threads.
     ///
-    /// - Throws: `refused` when this process uses another SoftHSM directory, or may do so because
-    ///   libsofthsm2 is loaded already under another `SOFTHSM2_CONF`.
+    /// - Throws: `KeychainError` with code `refused` if this process uses another SoftHSM directory, or may do so
+    ///   because libsofthsm2 is already loaded with another `SOFTHSM2_CONF`; the errors of `prepare()`.
     public func activate() throws(KeychainError) {
         try prepare()
         try claimProcess()
     }
 
-    /// `activate()` without a look at the directory, for a caller that begins a second thread: the variable has to be
-    /// set before that, and all else can be done there.
+    /// Does the part of `activate()` that sets the environment variable, without accessing the directory.
     ///
-    /// - Returns: Whether the process was nobody's before.
-    /// - Throws: `refused` as `activate()`.
+    /// For a caller that is about to start a second thread: the variable has to be set before, and the rest can be done
+    /// on the thread.
+    ///
+    /// - Returns: Whether this call has bound the process to the directory.
+    /// - Throws: `KeychainError` with code `refused` if this process uses another SoftHSM directory, or may do so.
     @discardableResult
     func claimProcess() throws(KeychainError) -> Bool {
         let path = configuration.filePath
@@ -115,7 +115,7 @@ public struct SoftHSMDirectory: Sendable, Hashable {
         }
     }
 
-    /// Takes `claimProcess()` back, for a caller that has not used SoftHSM since; the variable is as it was before.
+    /// Reverts `claimProcess()` for a caller that has not used SoftHSM since. Restores the environment variable.
     func disclaimProcess() {
         Self.activated.withLock { active in
             guard active == configuration.filePath else { return }
@@ -124,7 +124,7 @@ public struct SoftHSMDirectory: Sendable, Hashable {
         }
     }
 
-    /// Whether SoftHSM's configuration is there, as it is where anybody has made a token here.
+    /// Whether SoftHSM's configuration exists, as it does if a token was created here.
     var isPrepared: Bool { Self.access(configuration.filePath) }
 
     private func refusal(inUse other: String) -> KeychainError {
@@ -138,20 +138,23 @@ public struct SoftHSMDirectory: Sendable, Hashable {
         SoftHSMPresence.mayBeInUse && Module.mayBeInitialized("libsofthsm2.so")
     }
 
-    /// Loads SoftHSM: from where distributions put it, else what p11-kit has registered as `softhsm2`.
+    /// Loads SoftHSM from the usual places of distributions, or else the module that p11-kit has registered as
+    /// `softhsm2`.
     ///
-    /// Call `activate()` first. Blocks for loading and initialising it.
+    /// Call `activate()` first. Blocks for loading and initializing it.
     ///
-    /// - Throws: `moduleNotLoaded`; `timedOut` where another thread does not come back from initialising it.
+    /// - Returns: The module.
+    /// - Throws: `KeychainError` with code `moduleNotLoaded`; `timedOut` if another thread does not finish initializing
+    ///   it.
     public func module() throws(KeychainError) -> Module {
         SoftHSMPresence.willBeUsed()
-        // By its path only this module is loaded; to find a registered one p11-kit loads them all.
+        // A path loads only this module; to find a registered one, p11-kit loads all modules.
         var cause: PKCS11Error?
         for path in Self.modulePaths where Self.access(path) {
             do throws(PKCS11Error) {
                 return try Module.load(path: path)
             } catch {
-                // Any other way would lead to the same library.
+                // Any other path or p11-kit would lead to the same busy library.
                 guard !error.isBusy else { throw Self.occupied(error) }
                 cause = error
             }
@@ -177,7 +180,7 @@ public struct SoftHSMDirectory: Sendable, Hashable {
             details: ["module": "softhsm2"], cause: cause)
     }
 
-    /// Maps what `module()` is going to load; nothing where distributions put it nowhere. See `Module.map`.
+    /// Maps the library that `module()` is going to load; does nothing if no usual place has it. See `Module.map`.
     static func mapModule() {
         guard let path = modulePaths.first(where: access) else { return }
         SoftHSMPresence.willBeMapped()

@@ -4,18 +4,21 @@ import KeyfobPrimitives
 
 /// The content of a `token.object` that SoftHSM may have locked.
 ///
-/// SoftHSM keeps processes apart by locks of fcntl(2). The kernel takes such a lock from a process that closes any
-/// descriptor of the file. While SoftHSM runs in this process, head(1) therefore reads the file, in a process of its
-/// own, which costs about 2 ms.
+/// SoftHSM coordinates processes with fcntl(2) locks. The kernel releases such a lock when its process closes any
+/// descriptor of the file. So while SoftHSM runs in this process, head(1) reads the file in a process of its own, which
+/// costs about 2 ms.
 struct SoftHSMFile {
     /// The result of lstat(2).
     let status: stat
     let bytes: SecretBytes
 
-    /// Reads up to `limit` bytes. Blocks; `nil` if the file does not exist.
+    /// Reads up to `limit` bytes; `nil` if the file does not exist. Blocks.
     ///
-    /// - Parameter isCopy: Whether the file is a copy of ours, which SoftHSM does not use.
-    /// - Throws: `unsafeFile` for a symbolic link; `fileUnavailable`.
+    /// - Parameters:
+    ///   - path: The path of the file.
+    ///   - isCopy: Whether the file is one of Keyfob's copies, which SoftHSM does not use.
+    ///   - limit: The maximum number of bytes.
+    /// - Throws: `KeychainError` with code `unsafeFile` for a symbolic link; `fileUnavailable`.
     init?(_ path: String, isCopy: Bool = false, limit: Int) throws(KeychainError) {
         var status = stat()
         guard unsafe lstat(path, &status) == 0 else {
@@ -31,7 +34,7 @@ struct SoftHSMFile {
         default: throw .file("read", path, EINVAL)
         }
         self.status = status
-        // A process that cannot start another one reads the file itself: a lost lock is better than a lost token.
+        // If no other process can be started, read the file here: losing a lock is better than losing a token.
         if !isCopy, SoftHSMPresence.mayBeInUse, let bytes = Self.readInChild(path, limit) {
             self.bytes = bytes
             return
@@ -44,7 +47,7 @@ struct SoftHSMFile {
     }
 
     private static func readInChild(_ path: String, _ limit: Int) -> SecretBytes? {
-        // Any failure is met again by the caller, which then reads the file itself.
+        // On any failure the caller reads the file itself.
         let arguments = ["head", "-c", String(limit), "--", path]
         guard let result = try? ProgramRun.run(arguments, deadline: .after(.seconds(2))), result.status == 0 else {
             return nil

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A token in our own SoftHSM directory, as SoftHSM itself describes it.
+/// A token in Keyfob's SoftHSM directory, as described by its `token.object`.
 public struct SoftHSMToken: Sendable, Hashable {
     /// The label, without padding.
     public let label: String
@@ -8,9 +8,9 @@ public struct SoftHSMToken: Sendable, Hashable {
     /// The serial number.
     public let serial: String
 
-    /// Whether a user PIN is set. A token without one was left half made by a kill.
+    /// Whether a user PIN is set. A token without one is incomplete because its creation was killed.
     public let hasUserPIN: Bool
 
-    /// Where its objects are, one file each.
+    /// The directory of its objects, with one file for each.
     public let directory: URL
 }

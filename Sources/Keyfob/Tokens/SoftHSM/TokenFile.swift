@@ -1,21 +1,20 @@
 import Foundation
 
-/// SoftHSM's `token.object`: the token's label, its serial number, and the encrypted keys that its PINs open.
+/// SoftHSM's `token.object`: the token's label, its serial number, and the encrypted keys that its PINs decrypt.
 ///
-/// Layout (SoftHSM 2.6, all numbers 8 bytes, big endian): a counter, then for each attribute its type, its kind
-/// (1 boolean, 2 number, 3 bytes) and its value; bytes begin with their count.
+/// Layout (SoftHSM 2.6, all numbers 8 bytes, big endian): a counter, then for each attribute its type, its kind (1
+/// boolean, 2 number, 3 bytes) and its value; bytes start with their count.
 struct TokenFile: Sendable, Equatable {
-    /// The label without its padding.
+    /// The label, without padding.
     let label: String
     /// The serial number, 16 hexadecimal digits.
     let serial: String
-    /// What differs when a PIN, the label or the serial differs, and stays when only the counter or the
-    /// warnings about failed logins do.
+    /// The bytes that change with a PIN, the label or the serial number, but not with the counter or the warnings about
+    /// failed logins.
     let substance: [UInt8]
     /// Whether a user PIN is set.
     let hasUserPIN: Bool
-    /// What the PINs open: the salted and encrypted key of the token, once for each PIN; the user's is empty where none
-    /// is set.
+    /// The salted and encrypted key of the token, once for each PIN. The user's is empty if no user PIN is set.
     let officerPIN, userPIN: [UInt8]
     private let name: [UInt8]
     private let flags: UInt64
@@ -31,16 +30,16 @@ struct TokenFile: Sendable, Equatable {
     /// CKF_USER_PIN_INITIALIZED.
     private static let userPINInitialized: UInt64 = 0x8
 
-    /// CKF_USER_PIN_COUNT_LOW and CKF_SO_PIN_COUNT_LOW, the only ones that SoftHSM changes without setting a PIN.
+    /// CKF_USER_PIN_COUNT_LOW and CKF_SO_PIN_COUNT_LOW, the only flags that SoftHSM changes without setting a PIN.
     private static let warnings: UInt64 = 0x11_0000
 
-    /// The longest file that is taken for a token's.
+    /// The maximum length of a token file.
     static let maximumLength = 64 << 10
 
-    /// Reads a whole file; `nil` when it is empty, cut off, or lacks what makes a token usable.
+    /// Parses a complete file; `nil` if it is empty or truncated, or lacks parts that make a token usable.
     ///
-    /// A rewrite that was interrupted between two attributes is well-formed as far as it goes: hence
-    /// the parts are required and not only the framing.
+    /// A rewrite that was interrupted between two attributes leaves a well-formed prefix. So the required attributes
+    /// are checked, not only the framing.
     init?(_ bytes: [UInt8]) {
         guard let values = Self.attributes(bytes) else { return nil }
         guard let label = values[Tag.label], let serial = values[Tag.serial],
@@ -58,10 +57,10 @@ struct TokenFile: Sendable, Equatable {
         substance = label + [0] + serial + [hasUserPIN ? 1 : 0] + officer + user
     }
 
-    /// Whether this differs from an earlier file of the same token as no program leaves it.
+    /// Whether the difference from an earlier file of the same token can only be damage.
     ///
-    /// SoftHSM writes the label and the serial number once, and changes no flags but its warnings unless it sets a PIN.
-    /// By a new PIN all of what that PIN opens becomes another; a few bytes that differ are damage.
+    /// SoftHSM writes the label and the serial number once, and without setting a PIN changes only its warning flags. A
+    /// new PIN changes nearly all bytes of the encrypted key; a difference of a few bytes is damage.
     func isDamaged(since earlier: TokenFile) -> Bool {
         guard !Self.isReplaced(officerPIN, earlier.officerPIN), !Self.isReplaced(userPIN, earlier.userPIN) else {
             return false
@@ -70,15 +69,15 @@ struct TokenFile: Sendable, Equatable {
             || officerPIN != earlier.officerPIN || userPIN != earlier.userPIN
     }
 
-    /// Whether a program has set a PIN: random bytes have taken the place of random bytes, of which hardly one is as
-    /// before. Zeros and the like are not random.
+    /// Whether a program has set a PIN. Then random bytes replaced random bytes, and few of them are equal by chance.
+    /// Runs of zeros, for example, are not random.
     private static func isReplaced(_ new: [UInt8], _ old: [UInt8]) -> Bool {
         guard new.count == old.count else { return true }
         guard !new.isEmpty else { return false }
         return zip(new, old).count { $0 == $1 } < new.count / 8 && Set(new).count > new.count / 2
     }
 
-    /// The attributes by type; `nil` for a file that is empty or cut off.
+    /// The attributes by type; `nil` for a file that is empty or truncated.
     private static func attributes(_ bytes: [UInt8]) -> [UInt64: [UInt8]]? {
         var rest = bytes[...]
         func take(_ count: UInt64) -> [UInt8]? {
@@ -103,7 +102,7 @@ struct TokenFile: Sendable, Equatable {
         return attributes
     }
 
-    /// A number of 8 bytes; `nil` for anything else.
+    /// A number of 8 bytes; `nil` for another length.
     private static func number(_ bytes: [UInt8]) -> UInt64? {
         bytes.count == 8 ? bytes.reduce(0) { $0 << 8 | UInt64($1) } : nil
     }
