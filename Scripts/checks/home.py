@@ -1,4 +1,4 @@
-"""A home directory of its own for the command under test, and what the checks ask of it."""
+"""A separate home directory for the command under test, and the means of the checks to use it."""
 
 import json
 import os
@@ -12,14 +12,14 @@ DONE, NOT_FOUND, USABLE_WITH_WARNINGS = 0, 3, 11
 
 
 class Result:
-    """The end of a run: exit code (negative for a signal) and both outputs."""
+    """The result of a run: exit code (negative for a signal) and both outputs."""
 
     def __init__(self, code, out, err):
         self.code, self.out, self.err = code, out, err
 
     @property
     def text(self):
-        """The end of what it printed, on one line."""
+        """The end of the output, on one line."""
         printed = (self.out + b" " + self.err).decode("utf-8", "replace")
         return f"exit {self.code}: " + " ".join(printed.split())[-300:]
 
@@ -79,7 +79,7 @@ class Home:
         return result
 
     def run_counted(self, words, kill_at=0, record=False):
-        """Runs the command under the library. Returns its end and how many calls it made.
+        """Runs the command under the library. Returns the result and the number of calls.
 
         - kill_at: the number of the call before which its process group is killed; 0 for none.
         """

@@ -4,9 +4,9 @@ The simulated file system is one with a journal, such as ext4 or XFS: changes of
 disk in their order, and each sync of any file or directory commits those before it. Contents and lengths reach the disk
 only with a sync of that file. With `strict`, names reach the disk only with a sync of their directory.
 
-Two trees can be left by a cut:
-- dropped: nothing that was not synced is on the disk.
-- names: all names are on the disk, contents only as far as they were synced. The journal was written, the data not.
+A cut leaves one of two trees:
+- dropped: only synced changes are on the disk.
+- names: all names are on the disk, but only synced contents. The journal was written, the data was not.
 
 Not simulated: half a write, blocks in another order, shared mappings, and mode changes that are lost.
 """
@@ -64,7 +64,7 @@ class Disk:
         return found
 
     def _place(self, path):
-        """The directory and the name of a path; None outside of the root."""
+        """The directory and the name of a path; None outside the root."""
         path = os.path.normpath(path)
         if not path.startswith(self.prefix + "/"):
             return None, None
@@ -126,7 +126,7 @@ class Disk:
         target.names[new_name] = node
 
     def after_cut(self, kind):
-        """What the disk has: a dictionary of relative paths to (mode, content or link)."""
+        """The content of the disk: a dictionary of relative paths to (mode, content or link)."""
         tree, left = {}, [("", self.root)]
         while left:
             path, node = left.pop()
@@ -158,7 +158,7 @@ def described(record, root):
 
 
 def write_tree(tree, root):
-    """Writes what after_cut returned to the new directory `root`."""
+    """Writes a tree of after_cut to the new directory `root`."""
     for path, (mode, content) in sorted(tree.items()):
         target = pathlib.Path(root) / path
         if content is None:

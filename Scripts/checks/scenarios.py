@@ -1,6 +1,6 @@
-"""The commands that are interrupted, and what must hold afterwards.
+"""The commands that are interrupted, and the conditions that must hold afterwards.
 
-A check looks from outside only: it runs the command in a fresh process. It knows nothing of files and journals.
+The checks only run the command in new processes. They know nothing about files and journals.
 """
 
 import json
@@ -13,10 +13,10 @@ ABSENT, WHOLE = "absent", "whole"
 
 
 class Scenario:
-    """A command, the words to repeat it with, and `effect(home)`: ABSENT, WHOLE or a sentence on what is half.
+    """A command, the words to repeat it with, and `effect(home)`: ABSENT, WHOLE or a description of the problem.
 
     - absent_when_done: the command removes; once it is done, its effect is ABSENT.
-    - spared: what the template has and the command may remove: "old", "site".
+    - spared: the items of the template that the command may remove: "old", "site".
     """
 
     def __init__(self, name, words, effect, again=(), template="full", absent_when_done=False, spared=(), needs=None):
@@ -27,7 +27,7 @@ class Scenario:
 
 
 def prepare(home):
-    """Makes the templates: "empty", and "full" with a keychain of each kind of item and a second keychain."""
+    """Makes the templates: "empty", and "full" with a keychain that has each kind of item, and a second keychain."""
     for name in ("imported", "coming", "later"):
         make_p12(home.base, name)
     home.clear()
@@ -100,7 +100,7 @@ def identity(name):
         if got.code in (DONE, USABLE_WITH_WARNINGS):
             return WHOLE
         if got.code != NOT_FOUND:
-            return f"identity {name} is listed and not usable: {got.text}"
+            return f"identity {name} is listed, but not usable: {got.text}"
         names = [key["name"] for key in (home.document("key", "ls") or {}).get("keys", [])]
         return f"key {name} has no certificate" if name in names else ABSENT
     return effect
@@ -116,7 +116,7 @@ def keychain(name):
         stored = home.run("set", "probe", "--replace", "--stdin", "-k", name, stdin=b"probe")
         got = home.run("get", "probe", "--raw", "-k", name)
         ok = stored.code == DONE and got.out == b"probe"
-        return WHOLE if ok else f"keychain {name} is listed and not usable: {stored.text}; {got.text}"
+        return WHOLE if ok else f"keychain {name} is listed, but not usable: {stored.text}; {got.text}"
     return effect
 
 
@@ -131,7 +131,7 @@ def site(home):
 
 
 def backup_file(path):
-    """Whether the backup restores keychain "site" after that keychain was removed. The home is put back afterwards."""
+    """Whether the backup restores keychain "site" after its removal. The home is restored afterwards."""
     def effect(home):
         if not os.path.lexists(path):
             return ABSENT
@@ -140,15 +140,15 @@ def backup_file(path):
         restored = home.run("keychain", "restore", path)
         problems = check_site(home) if restored.code == DONE else [restored.text]
         home.load("aside")
-        return f"the backup is there and cannot be restored: {problems[0]}" if problems else WHOLE
+        return f"the backup exists, but cannot be restored: {problems[0]}" if problems else WHOLE
     return effect
 
 
-# What must always hold
+# Conditions that must always hold
 
 
 def listed(home):
-    """The names of the keychains, or a sentence on why they are not listed."""
+    """The names of the keychains, or the reason why they are not listed."""
     got = home.run("keychain", "ls", "--json")
     if got.code != DONE:
         return f"keychain ls fails: {got.text}"
@@ -187,7 +187,7 @@ def lost_keys(home, name):
 
 
 def audit(home, name="login"):
-    """`keychain check` finds nothing, or leftovers only."""
+    """`keychain check` finds nothing, or only leftovers."""
     got = home.run("keychain", "check", name, "--secrets")
     findings = [line for line in (got.out + got.err).decode("utf-8", "replace").splitlines() if line.strip()]
     if got.code == DONE or (findings and all("leftover" in line for line in findings)):
@@ -196,7 +196,7 @@ def audit(home, name="login"):
 
 
 def everything(home, scenario):
-    """What the template had and the command was not asked to destroy. A quick check looks at a part of it."""
+    """Checks everything in the template that the command was not asked to destroy; a quick check, only a part."""
     if scenario.template == "empty":
         return []
     problems = audit(home)
@@ -225,11 +225,11 @@ def everything(home, scenario):
 def verify(home, scenario, reported):
     """Checks a home after the command was interrupted.
 
-    - reported: whether the command said that it was done.
-    - Returns: sentences on what is wrong.
+    - reported: whether the command reported success.
+    - Returns: descriptions of the problems.
     """
     effect = scenario.effect(home)
-    problems = [] if effect in (ABSENT, WHOLE) else [f"half: {effect}"]
+    problems = [] if effect in (ABSENT, WHOLE) else [f"incomplete: {effect}"]
     if reported and effect != scenario.done_effect:
         problems.append(f"reported as done, but {effect}")
     problems += everything(home, scenario)
@@ -258,7 +258,7 @@ def all_keys_sign(home, keys):
     """Every key of `keys`, fingerprints by keychain, still signs after the keychains were used."""
     problems = []
     for name, expected in keys.items():
-        # Commands that write repair what they find half. Their results do not matter here.
+        # Commands that write also repair incomplete changes. Their results do not matter here.
         home.run("set", "probe", "--replace", "--stdin", "-k", name, stdin=b"probe")
         home.run("key", "generate", "probe", "--type", "ec", "-k", name)
         found = fingerprints(home, name)

@@ -28,7 +28,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-// The filter lets a call through whose sixth argument is this number. No call that it traps has six arguments.
+// The filter allows a call whose sixth argument is this number. No call that it traps has six arguments.
 #define PASS 0x6b66636bu
 
 static volatile long *counter;
@@ -81,7 +81,7 @@ static void record(const char *operation, unsigned long inode, long number, cons
     if (length > 0) put(data, length);
 }
 
-// The absolute path that `path` means beside the open directory `directory`.
+// The absolute path of `path`, relative to the open directory `directory`.
 static void absolute(int directory, const char *path, char *result) {
     char link[64];
     if (path[0] == '/') {
@@ -254,8 +254,8 @@ static void handle(int signal, siginfo_t *info, void *context) {
     errno = saved;
 }
 
-// The kernel ends a process in which SIGSYS is blocked when the filter raises it. Programs that block all signals must
-// therefore leave it open.
+// The kernel ends a process if the filter raises SIGSYS while it is blocked. So SIGSYS stays unblocked in programs that
+// block all signals.
 static int changeMask(const char *function, int how, const sigset_t *set, sigset_t *old) {
     int (*next)(int, const sigset_t *, sigset_t *) = dlsym(RTLD_NEXT, function);
     if (!set) return next(how, set, old);
@@ -275,7 +275,7 @@ int pthread_sigmask(int how, const sigset_t *set, sigset_t *old) {
 #define TRAP BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP)
 #define IF_CALL(number) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (number), 0, 1)
 #define CHANGES(number) IF_CALL(number), TRAP
-// These are refused, so that the program writes in another way that can be recorded.
+// These calls are refused, so that the program uses others, which can be recorded.
 #define UNKNOWN(number) IF_CALL(number), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS)
 #define OPENS(number, flags) \
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (number), 0, 4), LOAD(args[flags]), \
@@ -291,7 +291,7 @@ __attribute__((constructor)) static void install(void) {
     if (getenv("CHECK_KILL")) kill_at = atol(getenv("CHECK_KILL"));
     if (getenv("CHECK_LOG")) {
         int opened = open(getenv("CHECK_LOG"), O_WRONLY | O_APPEND | O_CLOEXEC);
-        // A number that programs do not expect to be the next free one.
+        // A high number, because programs may expect certain low ones to be free.
         log_fd = fcntl(opened, F_DUPFD_CLOEXEC, 900);
         close(opened);
         if (log_fd < 0) _exit(125);

@@ -45,7 +45,7 @@ import PKCS11
             guard let argument = unsafe CommandLine.unsafeArgv[index] else { continue }
             guard unsafe String(validatingCString: argument) != nil else {
                 return Failure(
-                    usage: "an argument is not UTF-8; the name meant cannot be told.",
+                    usage: "an argument is not valid UTF-8.",
                     hint: "Check the terminal's encoding (locale).")
             }
         }
@@ -53,15 +53,17 @@ import PKCS11
             guard let value = unsafe getenv(name) else { continue }
             guard unsafe String(validatingCString: value) != nil else {
                 return Failure(
-                    usage: "the variable \(name) is not UTF-8; what it names cannot be told.",
+                    usage: "the variable \(name) is not valid UTF-8.",
                     hint: "Set it to a path or name in UTF-8, or unset it.")
             }
         }
         return nil
     }
 
-    /// The failure where an argument, or a variable that names something, holds a PIN: every message that repeats it
-    /// would show the PIN. A completion gets no message.
+    /// The failure if an argument, or a variable that names an object, contains a PIN. Every message that repeats it
+    /// would show the PIN.
+    ///
+    /// Completion prints no messages, so it is not checked.
     private static var exposedPIN: Failure? {
         let arguments = CommandLine.arguments.dropFirst()
         guard arguments.first?.hasPrefix("---completion") != true else { return nil }
@@ -96,7 +98,7 @@ import PKCS11
                 // A group without a verb must fail, because in a script the verb is missing by mistake.
                 guard !ErrorForm(arguments).isJSON else {
                     let words = (["keyfob"] + invocation.path).joined(separator: " ")
-                    throw UsageError("a command is missing behind \"\(words)\".", hint: "All commands: \(words) --help")
+                    throw UsageError("a command is missing after \"\(words)\".", hint: "All commands: \(words) --help")
                 }
                 StandardError.write(KeyfobCommand.helpMessage(for: invocation.command).withGlobalOptionsLast + "\n")
                 return .usage
@@ -133,7 +135,7 @@ import PKCS11
             if let word = Self.accidentalHelp(in: arguments) {
                 failure = Failure(
                     usage: "unknown option '\(word)'.",
-                    hint: "What begins with a hyphen and is no option goes behind a \"--\" at the end of the line.")
+                    hint: "Put arguments that begin with a hyphen after a \"--\", at the end of the line.")
                 break
             }
             do {
@@ -156,7 +158,7 @@ import PKCS11
             let lines = KeyfobCommand.fullMessage(for: error).split(separator: "\n").map(String.init)
             let usage = lines.drop { !$0.hasPrefix("Usage:") }.map { $0.trimmingBlanks }
             let others = DidYouMean.commands(with: message)
-            let hints = (others.isEmpty ? [] : ["An option of: " + others.joined(separator: ", ")])
+            let hints = (others.isEmpty ? [] : ["Commands with this option: " + others.joined(separator: ", ")])
                 + [DidYouMean.form(for: message)].compactMap(\.self) + usage
             failure = Failure(usage: message, hint: hints.isEmpty ? nil : hints.joined(separator: "\n"))
         default:

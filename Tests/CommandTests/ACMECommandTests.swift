@@ -95,7 +95,7 @@ struct ACMECommandTests {
         #expect(plain.status == 2)
         let away = try home.keyfob(
             "identity", "create", "x", "--dns", "x.example", "--issuer", "acme:https://127.0.0.1:1/dir", "--web-root", "/tmp")
-        #expect(away.status == 1 && away.error.contains("cannot be reached: nobody answers there"))
+        #expect(away.status == 1 && away.error.contains("cannot be reached: no server answers there"))
     }
 
     /// The answers of the server in the tests below.

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The names in a request to an ACME server: those that were ordered, and nothing else (RFC 8555 7.4).
+/// The names in a request to an ACME server: only those that were ordered (RFC 8555 7.4).
 @Suite struct ACMENameTests {
     /// The options of an order from a server.
     private func issuer(_ server: ScriptedACMEServer, _ home: IdentityHome) -> [String] {

@@ -85,7 +85,7 @@ import Testing
         #expect(renewed.status == 0 && renewed.output.contains("  order of before found, "), "\(renewed)")
         #expect(try bench.asked("/newOrder") == 2 && bench.keys() == ["web"])
 
-        // A new one, which no command requests again.
+        // A new key, for which no command requests a certificate again.
         let before = try bench.publicKey()
         try bench.kill(when, place, ["identity", "renew", "web", "--force", "--new-key"])
         #expect(try bench.keys().count == 2)

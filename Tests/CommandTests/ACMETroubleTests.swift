@@ -81,7 +81,7 @@ import Testing
         ).run()
         #expect(made.status == 0, "\(made.error)")
         #expect(try home.shell("cat answer").hasPrefix("AAAA"))
-        // A thread that spins uses two hundred.
+        // A thread that spins would use two hundred.
         let ticks = try Int(home.shell("cat ticks").trimmingCharacters(in: .whitespacesAndNewlines))
         #expect(ticks.map { $0 < 15 } == true, "\(ticks as Any)")
     }

@@ -4,7 +4,7 @@ import Testing
 
 /// The reports of changes to programs, and the behaviour if a report cannot be written.
 @Suite struct ChangeReportTests {
-    /// A home with one thing of each kind, for one command that changes it.
+    /// A home with one object of each kind, for a command that changes it.
     private func home() throws -> IdentityHome {
         let home = try IdentityHome()
         try home.shell("openssl req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -subj /CN=ca -days 9")
@@ -43,7 +43,7 @@ import Testing
 
     @Test(arguments: commands)
     func `a change that cannot be reported is not reported as failed`(command: [String]) throws {
-        // A renewal and a new keychain report before and after: nothing begins that cannot be reported.
+        // A renewal and a new keychain report before the change as well, so they do not begin if that fails.
         guard command[1] != "renew", command.prefix(2) != ["keychain", "create"] else { return }
         let home = try home()
         let words = command.map { $0.replacing("FILE", with: home.directory.path) }
@@ -53,7 +53,7 @@ import Testing
                 environment: home.environment)
             let result = try tool.run()
             #expect(result.status == 1 && result.error.contains("standard output cannot be written"), "\(result.error)")
-            let isDone = result.error.contains("what was asked for is done, but standard output")
+            let isDone = result.error.contains("the command succeeded, but standard output")
             #expect(isDone == options.isEmpty, "\(result.error)")
         }
     }
@@ -131,7 +131,7 @@ import Testing
     @Test(arguments: [[], ["secret"], ["-k", "login", "keychain"]])
     func `if a verb is missing, the error names the verb`(words: [String]) throws {
         let result = try Tool.keyfob(words + ["--json"], environment: [:]).run()
-        #expect(result.status == 2 && result.error.contains("a command is missing behind"), "\(result.error)")
+        #expect(result.status == 2 && result.error.contains("a command is missing after"), "\(result.error)")
         let plain = try Tool.keyfob(words + ["--no-input"], environment: [:]).run()
         #expect(plain.status == 2 && plain.error.contains("SUBCOMMANDS:"), "\(plain.error)")
     }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The output of a dry run: that of the run, as far as it is known.
+/// The output of a dry run, which is that of the run as far as it is known in advance.
 @Suite struct DryRunTests {
     /// Commands of each verb that changes something, in an order in which all of them succeed.
     private static let commands = [
@@ -107,7 +107,7 @@ import Testing
     @Test(arguments: [
         "web --cn x --self-signed", "k --cn x --self-signed", "aes --cn x --self-signed",
         "web@2030-01-02 --cn x --self-signed", "new --cn x --key rsa --size 100 --self-signed",
-        "new --subject nonsense --self-signed", "new --email nobody --self-signed", "new --uri nowhere --self-signed",
+        "new --subject nonsense --self-signed", "new --email nonsense --self-signed", "new --uri nowhere --self-signed",
         "new --cn x --issuer nobody", "new --cn x --issuer web", "new --cn x --authority --issuer low",
         "new --cn x --authority --path-length 256 --self-signed", "new --cn x --issuer exec:no-such-program",
         "new --dns x.example --issuer acme:http://x.example --listen 80",
@@ -156,7 +156,7 @@ import Testing
         #expect(lines[2].hasPrefix("  leaf    www.example.org   valid until "))
         #expect(lines[3] == "  chain   1 intermediate to be stored, root not stored")
         #expect(lines[4] == "Would import identity \"web\".")
-        #expect(lines[5] == "Nothing was imported (--dry-run).")
+        #expect(lines[5] == "Dry run: nothing was imported.")
         #expect(try run(pair + ["--dry-run"]).output.contains("Would import identity \"web\"."))
 
         for (words, options) in [(file, ["--extractable"]), (pair, ["--replace"])] {
@@ -171,12 +171,12 @@ import Testing
             let again = try run(words + ["--dry-run"])
             #expect(
                 again.output == "Unchanged: identity \"web\" already has this key and certificate.\n"
-                    + "Nothing was imported (--dry-run).\n", "\(again)")
+                    + "Dry run: nothing was imported.\n", "\(again)")
             guard words == file else { continue }
             let refused = try run(pair + ["--dry-run"])
             let replaced = try run(pair + ["--dry-run", "--replace"])
             #expect(refused.status == 4 && refused.error.contains("Replace it: add --replace"), "\(refused)")
-            #expect(replaced.output.contains("\n  kept    the present one, as web@20"), "\(replaced)")
+            #expect(replaced.output.contains("\n  kept    the current one, as web@20"), "\(replaced)")
         }
     }
 

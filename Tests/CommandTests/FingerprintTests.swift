@@ -5,7 +5,7 @@ import Testing
 
 @testable import KeyfobCLI
 
-/// The forms of a fingerprint by which certificates, keys and identities are found.
+/// The forms of a fingerprint that select certificates, keys and identities.
 @Suite struct FingerprintTests {
     private static let sha256 = String(repeating: "0123456789abcdef", count: 4)
     private static let sha1 = String(repeating: "0123456789", count: 4)

@@ -8,7 +8,7 @@ struct ForeignFileTests {
     /// An arc of X.667: a UUID as a number, which does not fit into 64 bits.
     private let large = "2.25.329800735698586629295641978511506172918"
 
-    @Test func `a key of three primes is refused, since a token stores two`() throws {
+    @Test func `a key of three primes is refused, because tokens store two`() throws {
         let home = try IdentityHome()
         try home.shell(
             """
@@ -16,7 +16,7 @@ struct ForeignFileTests {
             openssl req -x509 -key a.key -subj /CN=a -days 9 -out a.pem
             """)
         let result = try home.keyfob("identity", "import", home.file("a.key"), home.file("a.pem"), "--extractable")
-        #expect(result.status != 0 && result.error.contains("RSA of more than two primes"), "\(result.error)")
+        #expect(result.status != 0 && result.error.contains("RSA with more than two primes"), "\(result.error)")
         #expect(try home.keyfob("key", "ls", "--format", "tsv").output.isEmpty)
     }
 
@@ -24,7 +24,7 @@ struct ForeignFileTests {
     func `a key marked extractable that cannot leave the token is reported`(row: (type: String, isKept: Bool)) throws {
         let home = try IdentityHome()
         let made = try home.keyfob("key", "generate", "k", "--type", row.type, "--extractable")
-        #expect(made.status == 0 && made.output.contains("gives out no Ed25519 keys: \"k\"") == row.isKept, "\(made)")
+        #expect(made.status == 0 && made.output.contains("does not export Ed25519 keys: \"k\"") == row.isKept, "\(made)")
     }
 
     @Test func `an authority for some usages issues for no others, with any identifiers of them`() throws {

@@ -4,7 +4,7 @@ import Testing
 
 /// Commands whose token is behind a module with a call that does not return, or whose daemon is gone.
 @Suite struct HangingModuleTests {
-    /// A household with a password `a`, an identity `i` and a keychain on a token behind the module of `hanging.c`.
+    /// A home with a password `a`, an identity `i` and a keychain on a token behind the module of `hanging.c`.
     private func make() throws -> (household: TestHome, environment: [String: String]) {
         let household = try TestHome()
         let module = household.directory.file("hanging.so")

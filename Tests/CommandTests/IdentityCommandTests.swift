@@ -336,7 +336,7 @@ import Testing
         let root = try household.document(["identity", "show", "root"])
         #expect(root["path_length"] as? Int == 1 && (root["key_usage"] as? [String])?.contains("keyCertSign") == true)
         let lines = try household.keyfob(["identity", "show", "root"]).output
-        #expect(lines.contains("\nauthority    yes, with no more than 1 below it\n"), "\(lines)")
+        #expect(lines.contains("\nauthority    yes, with at most 1 below it\n"), "\(lines)")
         for noun in ["identity", "cert"] {
             let shown = try household.document([noun, "show", "web"])
             #expect(shown["extended_key_usage"] as? [String] == ["clientAuth"])

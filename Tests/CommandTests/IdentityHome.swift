@@ -94,7 +94,7 @@ struct IdentityHome {
     }
 
     /// Creates a script `issue-late`, which issues a request with `NAME.key` and `NAME.pem`. The certificate is valid
-    /// from the time in the file `begin`, in the words of date(1), at first tomorrow.
+    /// from the time in the file `begin`, in the format of date(1); at first, that is tomorrow.
     func makeLateIssuer(_ name: String) throws {
         try shell(
             """
@@ -115,8 +115,8 @@ struct IdentityHome {
             """)
     }
 
-    /// Makes `root.pem`, `r10.pem` (an intermediate), `web.key`, `web.pem` and `web.p12` (under the passphrase in
-    /// `pass`).
+    /// Makes `root.pem`, `r10.pem` (an intermediate), `web.key`, `web.pem` and `web.p12`, encrypted with the passphrase
+    /// in `pass`.
     func makeWeb(days: Int = 412) throws {
         try shell(
             """

@@ -16,7 +16,7 @@ import Testing
     @Test func `every report of a removal says that a key of an older version stays`() throws {
         let home = try IdentityHome()
         let kept = try #require(make(home, "web", "--same-key").first)
-        let remark = "Its key stays: \"\(kept)\" has it (to destroy that: keyfob identity retire web)."
+        let remark = "Its key stays: \"\(kept)\" uses it (to destroy that: keyfob identity retire web)."
         let asked = try home.keyfob("identity", "rm", "web")
         #expect(asked.status == 12 && asked.error.contains("identity \"web\" on token \"login\"? \(remark)"), "\(asked.error)")
         let planned = try home.keyfob("identity", "rm", "web", "--dry-run")

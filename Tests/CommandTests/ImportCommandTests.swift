@@ -60,7 +60,7 @@ import Testing
         #expect(try add() == "  chain   1 intermediate known already")
         #expect(try home.keyfob("cert", "import", home.file("root.pem")).status == 0)
         #expect(try add() == "  chain   1 intermediate known already, root known already")
-        // And if the file has all of it.
+        // The same if the file contains the whole chain.
         func addAll() throws -> String {
             let made = try home.keyfob(
                 "identity", "import", home.file("web.p12"), "--name", "web", "--pass-source", "file:" + home.file("pass"))
@@ -187,7 +187,7 @@ import Testing
         "openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:brainpoolP256r1",
         "openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:secp256k1",
     ])
-    func `a key that no token takes is refused in one sentence`(command: String) throws {
+    func `a key that no token accepts is refused in one sentence`(command: String) throws {
         let home = try IdentityHome()
         try home.shell("\(command) -out odd.key 2>openssl.log; openssl req -x509 -new -key odd.key -out odd.pem -days 9 -subj /CN=odd")
         let result = try home.keyfob("identity", "import", home.file("odd.key"), home.file("odd.pem"), "--name", "odd")
@@ -197,7 +197,7 @@ import Testing
         #expect(try home.keyfob("key", "ls", "--format", "tsv").output == "")
     }
 
-    @Test func `of two keys in a file the one with a certificate is imported`() throws {
+    @Test func `if a file has two keys, the one with a certificate is imported`() throws {
         let home = try IdentityHome()
         try home.makeSelfSigned("a")
         try home.makeSelfSigned("b")
@@ -246,7 +246,7 @@ import Testing
         try home.directory.write(HandmadePKCS12.file(bags + more), to: "two.p12")
     }
 
-    @Test func `of a file with several identities all are imported or none`() throws {
+    @Test func `either all identities of a file are imported or none`() throws {
         let home = try IdentityHome()
         func add(_ more: String...) throws -> Tool.Result {
             try Tool.keyfob(["identity", "import", home.file("two.p12")] + more, environment: home.environment).run()
@@ -265,7 +265,7 @@ import Testing
         #expect(taken.error.contains("--replace"))
         #expect(try home.keyfob("identity", "ls", "--format", "tsv").output.split(separator: "\n").count == 2)
         #expect(try add("--replace").status == 0)
-        // Below the titles: the two, and the one that made room.
+        // The heading, the two identities, and the one whose name was taken over.
         #expect(try home.keyfob("identity", "ls", "--format", "tsv").output.split(separator: "\n").count == 4)
         #expect(try add().output.split(separator: "\n").count == 2)
     }
@@ -281,7 +281,7 @@ import Testing
         #expect(both.status == 4 && both.error.contains("nothing was imported as \"one-1\""), "\(both.error)")
         #expect(both.error.contains("Leave out --name     or remove it first: keyfob identity rm one\n"), "\(both.error)")
         #expect(try add().output.hasPrefix("Unchanged"))
-        // A name stands for a whole pair.
+        // A name selects a whole pair.
         func addOne(_ name: String) throws -> Tool.Result {
             try home.keyfob("identity", "import", home.file("a.key"), home.file("a.pem"), "--name", name)
         }

@@ -4,7 +4,7 @@ import Testing
 
 /// Names, passphrases and unusual parts of imported PKCS#12 files.
 @Suite struct ImportedFileTests {
-    /// Makes `NAME.p12` from the identity `NAME` of `makeSelfSigned`, under the passphrase in `pass`.
+    /// Makes `NAME.p12` from the identity `NAME` of `makeSelfSigned`, encrypted with the passphrase in `pass`.
     private func makeFile(_ home: IdentityHome, _ name: String, called friendlyName: String? = nil) throws {
         try home.makeSelfSigned(name)
         try home.shell(
@@ -120,7 +120,7 @@ import Testing
     }
 
     @Test(arguments: ["-algorithm X25519", "-algorithm ED448", "-algorithm EC -pkeyopt ec_paramgen_curve:P-224"])
-    func `a key that no token takes does not prevent the import of the rest of its file`(kind: String) throws {
+    func `a key that no token accepts does not prevent the import of the rest of its file`(kind: String) throws {
         let home = try IdentityHome()
         for name in ["a", "b"] { try home.makeSelfSigned(name) }
         try home.shell(
@@ -135,7 +135,7 @@ import Testing
         try home.directory.write(
             HandmadePKCS12.file([odd, .key(try data("a.der")), .certificate(try data("a.crt"))]), to: "both.p12")
         let certificate = try home.keyfob("cert", "import", home.file("cert.p12"))
-        #expect(certificate.status == 0 && certificate.output.contains("left alone"), "\(certificate.error)")
+        #expect(certificate.status == 0 && certificate.output.contains("was ignored"), "\(certificate.error)")
         let identity = try home.keyfob("identity", "import", home.file("both.p12"))
         #expect(identity.status == 0, "\(identity.error)")
         #expect(identity.output.contains("Not imported: 1 private key without a certificate."), "\(identity.output)")

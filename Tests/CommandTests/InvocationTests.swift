@@ -203,7 +203,7 @@ import Testing
         #expect(failure.status == .usage)
         #expect(
             failure.text(verbose: false) == """
-                keyfob: secret values are not taken from the command line, where other users can read them.
+                keyfob: secret values are not accepted on the command line, where other users can read them.
                     Pipe it:  printf %s "$VALUE" | keyfob set db/prod --stdin     or just: keyfob set db/prod
 
                 """)

@@ -25,7 +25,7 @@ import Testing
         }
         // The first key has the label: destroying needs an unambiguous name.
         let refused = try Tool.keyfob(["key", "rm", "web", "--yes"], environment: home.environment).run()
-        #expect(refused.status == 4 && refused.error.contains("has another key by now"), "\(refused.error)")
+        #expect(refused.status == 4 && refused.error.contains("now has another key"), "\(refused.error)")
         let fingerprints = refused.error.matches(of: /key rm (sha256:[0-9a-f]+)/).map { String($0.1) }
         #expect(try home.keyfob("key", "ls").output.split(separator: "\n").count == 3 && fingerprints.count == 2)
         _ = try home.keyfob("key", "rm", try #require(fingerprints.last), "--yes")
@@ -34,7 +34,7 @@ import Testing
         // No key has the name any more.
         let nameless = try home.keyfob("key", "rm", "web", "--yes")
         #expect(nameless.status == 3, "\(nameless.error)")
-        #expect(nameless.error.contains("that of identity \"web\" is \"web@20"), "\(nameless.error)")
+        #expect(nameless.error.contains("the key of identity \"web\" is called \"web@20"), "\(nameless.error)")
         let first = try #require(fingerprints.first)
         #expect(nameless.error.contains("keyfob key rm \(first)"), "\(nameless.error)")
         _ = try home.keyfob("key", "rm", try #require(fingerprints.first), "--yes")
@@ -91,7 +91,7 @@ import Testing
         try #require(home.keyfob("identity", "renew", "web", "--force", "--new-key", "--self-signed").status == 0)
         let refused = try home.keyfob("key", "rm", String(label), "--yes")
         #expect(refused.status == 4, "\(refused)")
-        #expect(refused.error.contains("key \"\(label)\" is that of identity \"web\" by now."), "\(refused.error)")
+        #expect(refused.error.contains("key \"\(label)\" now belongs to identity \"web\"."), "\(refused.error)")
         #expect(try home.keyfob("identity", "check", "web").status == 0)
         let mark = try #require(refused.error.firstMatch(of: /keyfob key rm (sha256:[0-9a-f]+)/)).1
         #expect(try home.keyfob("key", "rm", String(mark), "--yes").status == 0)
@@ -129,7 +129,7 @@ import Testing
 
         for destination in [[], ["-o", home.file("dry")]] {
             let dry = Tool.keyfob(["key", "pub", "api", "--dry-run"] + destination, environment: home.environment)
-            #expect(try dry.run().output == "Nothing was written (--dry-run).\n")
+            #expect(try dry.run().output == "Dry run: no file was written.\n")
         }
         #expect(!FileManager.default.fileExists(atPath: home.file("dry")))
         try home.directory.write(try home.keyfob("key", "pub", "api").output.utf8, to: "api.pem")
@@ -165,7 +165,7 @@ import Testing
             #expect(halves.contains { $0["class"] as? String == half }, "\(name): \(halves)")
             #expect(halves.allSatisfy { $0["type"] as? String == key["type"] as? String }, "\(name): \(halves)")
         }
-        // So is the module, for which there is also the path.
+        // The name of the module is the same too; `token show` also has its path.
         let listed = try #require(try household.document(["token", "ls"])["tokens"] as? [[String: Any]])
         let own = try #require(listed.first { $0["own"] as? Bool == true })
         #expect(own["module"] as? String == "softhsm2")

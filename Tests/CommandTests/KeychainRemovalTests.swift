@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What becomes of a keychain that is removed, made or damaged half-way.
+/// Keychains whose removal or creation was interrupted, or whose files are damaged.
 @Suite struct KeychainRemovalTests {
-    @Test func `a removal that fails leaves the keychain whole`() throws {
+    @Test func `a failed removal leaves the keychain whole`() throws {
         guard geteuid() == 0 else { return }
         let directory = try TemporaryDirectory()
         let home = directory.file("home")
@@ -13,7 +13,7 @@ import Testing
         func shell(_ script: String) throws -> Tool.Result {
             try Tool("/bin/sh", ["-c", script], environment: ["KEYFOB": Tool.keyfob([]).path, "HOME": home]).run()
         }
-        // As somebody whom permissions hold back; the test is root.
+        // Runs as another user, because root is not restricted by permissions.
         func keyfob(_ arguments: String) throws -> Tool.Result {
             try shell(
                 "cd / && exec /usr/bin/setpriv --reuid 65534 --clear-groups env XDG_RUNTIME_DIR=\"$HOME\" KEYFOB_NO_INPUT=1 "
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: ["keyfob-pins/card.pin", "keyfob/card.pin", "keyfob/keychains/card.pin"])
-    func `a file of the user's own that the PIN comes from stays when the keychain is removed`(place: String) throws {
+    func `a PIN file of the user stays when the keychain is removed`(place: String) throws {
         let household = try TestHome()
         let environment = try household.makeCard()
         let file = URL(fileURLWithPath: household.directory.file("home/.local/share/" + place))
@@ -49,7 +49,7 @@ import Testing
                 "file:" + file.path,
             ], environment: environment)
         try #require(made.status == 0, "\(made.error)")
-        // It is what the keychain was opened with ever since.
+        // The PIN source is unchanged.
         let shown = try household.keyfob(["keychain", "show", "site1", "--json"], environment: environment)
         #expect(shown.output.contains(file.lastPathComponent), "\(shown)")
         let removed = try household.keyfob(["keychain", "rm", "site1", "--yes"], environment: environment)
@@ -58,13 +58,13 @@ import Testing
     }
 
     @Test(arguments: ["keychain rm site --yes", "keychain create site --unattended", "keychain create other --unattended"])
-    func `what a killed removal has left is removed by the next command that makes or removes a keychain`(
+    func `the remains of a killed removal are removed by the next creation or removal of a keychain`(
         command: String
     ) throws {
         let home = try IdentityHome()
         #expect(try home.keyfob("keychain", "create", "site", "--unattended").status == 0)
         #expect(try home.keyfob("keychain", "default", "site").status == 0)
-        // As it is when the process is killed after its first step.
+        // The state after a kill following the first step.
         try home.shell("cd home/.local/share/keyfob/keychains && mv site .site.1.removed")
         #expect(try !home.keyfob("keychain", "ls").output.contains("site"))
         let told = try home.keyfob("get", "a", "-k", "site")
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test(arguments: ["keychain create other --unattended", "keychain rm other --yes"])
-    func `a keychain that was restored beside its interrupted removal keeps its token`(command: String) throws {
+    func `a keychain restored beside its interrupted removal keeps its token`(command: String) throws {
         let home = try IdentityHome()
         #expect(try home.keyfob("keychain", "create", "site", "--unattended").status == 0)
         if command.contains("rm") { #expect(try home.keyfob("keychain", "create", "other", "--unattended").status == 0) }
@@ -92,12 +92,12 @@ import Testing
         if command.contains("create") {
             #expect(try home.shell("ls -A home/.local/share/keyfob/keychains | grep '^[.]site' || true") == "")
         }
-        // And is removed as any other.
+        // It can be removed like any other keychain.
         #expect(try home.keyfob("keychain", "rm", "site", "--yes").status == 0)
         #expect(try home.keyfob("keychain", "rm", "site", "--yes").status == 3)
     }
 
-    @Test func `a keychain that is removed while it is killed at any moment can be removed to the end`() throws {
+    @Test func `a removal that was killed at any moment can be finished`() throws {
         let home = try IdentityHome()
         for round in 0..<8 {
             let name = "k\(round)"
@@ -109,7 +109,7 @@ import Testing
             ).run()
             let listed = try home.keyfob("keychain", "ls")
             #expect(listed.status == 0 && !listed.output.contains("damaged"), "\(listed.output)\(listed.error)")
-            // Whole, or gone as far as anybody can see.
+            // The keychain is whole, or no command sees it.
             if listed.output.contains(name) { #expect(try home.keyfob("get", "x", "-k", name).status == 3) }
             let again = try home.keyfob("keychain", "rm", name, "--yes")
             #expect([0, 3].contains(again.status), "\(again.error)")
@@ -118,14 +118,14 @@ import Testing
         #expect(try home.shell("ls home/.local/share/keyfob/tokens | grep -c -- -") == "1\n")
     }
 
-    @Test func `what killed creations have left is removed by the next creation of any name`() throws {
+    @Test func `the remains of killed creations are removed by the next creation of any keychain`() throws {
         let home = try IdentityHome()
         for round in 0..<10 {
             let time = String(format: "%.3f", 0.015 * Double(round + 1))
             let command = [Tool.keyfob([]).path, "keychain", "create", "k\(round)", "--unattended"]
             _ = try Tool("/usr/bin/timeout", ["-s", "KILL", time] + command, environment: home.environment).run()
         }
-        // One that was killed in the middle of a file.
+        // A creation that was killed while it wrote a file.
         try home.shell(
             """
             umask 077
@@ -145,14 +145,14 @@ import Testing
         #expect(checked.components(separatedBy: "no keychain uses token").count - 1 == max(0, tokens - names.count), "\(checked)")
     }
 
-    @Test func `a token of keyfob's own is not said to be absent`() throws {
+    @Test func `a token of keyfob's own is not reported as absent`() throws {
         let home = try IdentityHome()
         let result = try home.keyfob("keychain", "create", "b", "--token", "login")
         #expect(result.status == 12 && result.error.contains("keychain \"login\""), "\(result.error)")
     }
 
     @Test(arguments: ["", "{", "{\"schema\":\"keyfob/keychain/v9\"}", "\u{0}\u{0}\u{0}\u{0}"])
-    func `one damaged configuration disables nothing else`(content: String) throws {
+    func `a damaged configuration affects no other keychain`(content: String) throws {
         let home = try IdentityHome()
         let file = "home/.local/share/keyfob/keychains/bad/keychain.json"
         try home.shell("umask 077; cd home/.local/share/keyfob/keychains; mkdir bad; cp login/keychain.json bad")

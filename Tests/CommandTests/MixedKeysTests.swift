@@ -39,7 +39,7 @@ import Testing
                 #expect(refused.status == 12, "\(command + options): \(refused)")
                 #expect(refused.output.isEmpty)
                 #expect(refused.error.contains("Ed25519 private key"), "\(refused.error)")
-                #expect(refused.error.contains("reaches no key of the token"), "\(refused.error)")
+                #expect(refused.error.contains("cannot use any key on the token"), "\(refused.error)")
                 #expect(refused.error.contains("--allow-mixed-keys"), "\(refused.error)")
             }
             #expect(try home.keyfob("key", "ls", "--format", "tsv").output == before)

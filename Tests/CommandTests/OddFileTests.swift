@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: ["old new", "new old"], [true, false])
-    func `of an expired certificate and the current one of a key the current one is used`(
+    func `if a key has an expired and a current certificate, the current one is used`(
         _ order: String, _ isPKCS12: Bool
     ) throws {
         let home = try IdentityHome()
@@ -80,7 +80,7 @@ import Testing
         #expect(result.status == 0, "\(result.error)")
         #expect(result.output.contains("Identity \"web\" is ready."), "\(result.output)")
         #expect(
-            result.output.contains("Not imported: 1 certificate that a newer one of the same key succeeds."),
+            result.output.contains("Not imported: 1 certificate that a newer one of the same key replaces."),
             "\(result.output)")
         #expect(try names(home) == ["web"])
         let exported = try home.keyfob("cert", "export", "web")

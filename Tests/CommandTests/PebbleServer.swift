@@ -65,7 +65,7 @@ final class PebbleServer {
             ["PEBBLE_VA_NOSLEEP": "1", "PEBBLE_WFE_NONCEREJECT": "10"])
     }
 
-    /// Waits until all answer; false if one has ended.
+    /// Waits until all programs answer. Returns false if one has ended.
     private func isUp(_ home: IdentityHome, _ hasWebServer: Bool) throws -> Bool {
         for _ in 0..<1200 {
             guard processes.allSatisfy(\.isRunning) else { return false }

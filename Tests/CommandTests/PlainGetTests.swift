@@ -11,7 +11,7 @@ import Testing
     private static func properties(_ value: Any, _ prefix: String = "") -> [String] {
         Mirror(reflecting: value).children.flatMap { child -> [String] in
             let label = prefix + (child.label ?? "?")
-            // Wrappers of parsed values describe themselves by these.
+            // The wrappers of parsed values are recognised by their descriptions.
             let description = String(describing: child.value)
             if child.label == "_selection" || child.label == "_global" {
                 return Mirror(reflecting: child.value).children.flatMap { Self.groups($0.value, label) }
@@ -35,7 +35,7 @@ import Testing
         var parsed = try Self.parsed(arguments)
         #expect(plain.name == parsed.name)
         #expect(plain.keychain == parsed.global.keychain)
-        // Nothing else was given, so that what is left are the defaults.
+        // No other argument was given, so the rest are the defaults.
         parsed.name = "x"
         parsed.global.keychain = nil
         let defaults = Self.properties(try Self.parsed(["get", "x"]))
@@ -57,17 +57,17 @@ import Testing
         ["get", "x", "--user", "y"], ["get", "x", "--token", "y"], ["---completion", "get", "x"],
         ["identity", "get", "x"],
     ])
-    func `all other arguments are ArgumentParser's`(arguments: [String]) {
+    func `all other arguments are left to ArgumentParser`(arguments: [String]) {
         #expect(PlainGet(arguments, environment: Self.unset) == nil)
     }
 
     @Test(arguments: ["KEYFOB_FORMAT", "KEYFOB_TOKEN"])
-    func `a variable in the place of an option leaves the arguments to ArgumentParser`(variable: String) {
+    func `if a variable replaces an option, the arguments are left to ArgumentParser`(variable: String) {
         #expect(PlainGet(["get", "x"]) { $0 == variable ? "json" : nil } == nil)
         #expect(PlainGet(["get", "x"]) { $0 == "KEYFOB_KEYCHAIN" ? "site" : nil } != nil)
     }
 
-    @Test func `both ways print the same and end the same`() throws {
+    @Test func `both ways print the same and have the same status`() throws {
         let home = try IdentityHome()
         func run(_ arguments: [String], input: String = "") throws -> Tool.Result {
             try Tool.keyfob(arguments, environment: home.environment, input: .init(input.utf8)).run()

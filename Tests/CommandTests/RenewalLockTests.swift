@@ -129,7 +129,7 @@ import Testing
         #expect(renewed.status == 0 && renewed.output.contains("  order of before found, "), "\(renewed)")
     }
 
-    @Test func `of two simultaneous timers the second has nothing to do`() throws {
+    @Test func `the second of two simultaneous timers has nothing to do`() throws {
         let bench = try Bench()
         try bench.makeDue()
         let output = try bench.home.shell(
@@ -146,7 +146,7 @@ import Testing
             rm hold
             wait $first; wait $second; cat first second
             """, environment: ["keyfob": Tool.keyfob([]).path])
-        let remark = "nothing to do any more: identity \"old\" was changed by another process meanwhile"
+        let remark = "no longer needed: identity \"old\" was changed by another process meanwhile"
         #expect(output.contains(remark), "\(output)")
         #expect(output.split(separator: "\n").count { $0.contains("installed") } == 1, "\(output)")
     }
@@ -196,7 +196,7 @@ import Testing
             """, environment: ["keyfob": Tool.keyfob([]).path])
         #expect(all.hasPrefix(status + "\n") && all.contains("installed"), "\(all)")
         let remark = "identity \"b\" was changed by another process meanwhile; nothing was done."
-        #expect(all.contains(remark) && all.contains("nothing to do any more") == (lifetime == "30d"), "\(all)")
+        #expect(all.contains(remark) && all.contains("no longer needed") == (lifetime == "30d"), "\(all)")
     }
 
     @Test(arguments: ["mkdir \"$f\"", "ln -s /etc/passwd \"$f\""])

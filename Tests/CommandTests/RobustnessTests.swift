@@ -73,8 +73,8 @@ import Testing
             ? "" : "$other \"$KEYFOB\" init --unattended -q; $other \"$KEYFOB\" set a --from-env V -q"
         let text = try home.shell(
             """
-            export HOME="$PWD/nobody" V=v; unset XDG_RUNTIME_DIR; mkdir nobody
-            other=; \(isRoot ? "chown 65534 nobody; chmod 755 .; other='/usr/bin/setpriv --reuid 65534 --clear-groups'" : "")
+            export HOME="$PWD/unprivileged" V=v; unset XDG_RUNTIME_DIR; mkdir unprivileged
+            other=; \(isRoot ? "chown 65534 unprivileged; chmod 755 .; other='/usr/bin/setpriv --reuid 65534 --clear-groups'" : "")
             \(preparation)
             $other /usr/bin/prlimit --nproc=1 "$KEYFOB" \(command) >output || echo $?
             $other "$KEYFOB" keychain check >output
@@ -176,7 +176,7 @@ import Testing
             let result = try Tool(
                 "/bin/sh", ["-c", "cd \"$1\"; " + script, program, home.directory.path], environment: home.environment
             ).run()
-            #expect(result.status == 2 && result.error.contains("is not UTF-8"), "\(script): \(result.error)")
+            #expect(result.status == 2 && result.error.contains("is not valid UTF-8"), "\(script): \(result.error)")
         }
         #expect(try home.shell("ls odd") == "variable\n")
         // Values may be any bytes.
@@ -206,7 +206,7 @@ import Testing
         #expect(result.output == "\(128 + number)\n", "\(result.error)")
     }
 
-    @Test func `of several commands that generate a key of one name at once, one succeeds`() async throws {
+    @Test func `only one of several commands that generate a key with one name at once succeeds`() async throws {
         let home = try IdentityHome()
         for round in 0..<3 {
             let results = try await home.atOnce(Array(repeating: ["key", "generate", "k\(round)"], count: 4))
@@ -269,13 +269,13 @@ import Testing
             case "install": ["identity", "install", name, "--cert", home.file(name + ".pem")]
             default: ["identity", "renew", name, "--force"] + (round % 2 == 0 ? ["--new-key"] : [])
             }
-            // From before the first change to after the last.
+            // The kills cover the time from before the first change to after the last.
             let time = String(format: "%.3f", 0.02 * Double(round + 1))
             _ = try Tool(
                 "/usr/bin/timeout", ["-s", "KILL", time, Tool.keyfob([]).path] + command, environment: home.environment
             ).run()
             if verb == "renew" {
-                // Old or new, one of them serves.
+                // The old or the new identity can serve.
                 let own = try home.keyfob("identity", "ls", "--format", "tsv").output.split(separator: "\n")
                 #expect(own.filter { $0.hasPrefix("web\t") }.count == 1)
             } else {

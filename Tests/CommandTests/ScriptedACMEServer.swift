@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// An ACME server of a few lines with errors on demand, in places where a real one has none.
+/// A small ACME server with errors on demand, where a real server has none.
 ///
 /// It accepts every signature and every challenge. The names of a request must be those of the order, including the
 /// common name, as Let's Encrypt requires. Its certificates are real ones, made by openssl.

@@ -9,8 +9,8 @@ import Testing
 
 /// Text that the user has typed in an editor.
 @Suite struct SecretEditTests {
-    /// A household with item `x`, and an editor: the n-th time it is started, it copies the file it was given to
-    /// `seenN` and does what the n-th of `steps` says with the file `$1`.
+    /// A home with item `x`, and an editor. At its n-th start, the editor copies its file to `seenN`, and runs the n-th
+    /// of `steps` with the file as `$1`.
     private func make(_ steps: String...) throws -> (household: TestHome, environment: [String: String]) {
         let household = try TestHome.unattended()
         try household.set("x", "old")
@@ -37,7 +37,7 @@ import Testing
         let (household, environment) = try make(change, "echo more >> \"$1\"")
         let edit = try household.keyfob(["secret", "edit", "x"], typing: ["e"], environment: environment)
         #expect(edit.result.status == 0, "\(edit.result.error)")
-        #expect(edit.result.error.contains("was changed by somebody else"))
+        #expect(edit.result.error.contains("was changed by another process"))
         #expect(try seen(household, 2) == "typed\n")
         #expect(try household.keyfob(["get", "x"]).output == "typed\nmore\n")
     }
@@ -89,16 +89,16 @@ import Testing
         let (household, environment) = try make(change, "exit 1")
         let edit = try household.keyfob(["secret", "edit", "x"], typing: ["e", "q"], environment: environment)
         #expect(edit.result.status == 1, "\(edit.result.error)")
-        #expect(edit.result.error.contains("ended with status 1") && edit.result.error.contains("is gone"))
+        #expect(edit.result.error.contains("ended with status 1") && edit.result.error.contains("was discarded"))
         #expect(try household.keyfob(["get", "x"]).output == "theirs\n")
     }
 
-    @Test func `if the user cannot be asked, that is reported before and after`() throws {
+    @Test func `if questions cannot be asked, that is reported before and after`() throws {
         let (household, environment) = try make(change)
         let edit = try household.keyfob(["secret", "edit", "x"], environment: environment)
         #expect(edit.status == 13, "\(edit.error)")
-        #expect(edit.error.hasPrefix("keyfob: nobody can be asked here"))
-        #expect(edit.error.contains("What was typed is lost."))
+        #expect(edit.error.hasPrefix("keyfob: questions cannot be asked here"))
+        #expect(edit.error.contains("Your text is lost."))
         #expect(try household.keyfob(["get", "x"]).output == "theirs\n")
     }
 
@@ -122,7 +122,7 @@ import Testing
             "[ $(wc -c < \"$1\") = 33554433 ] && echo typed > \"$1\"")
         let edit = try household.keyfob(["secret", "edit", "x"], typing: [answer], environment: environment)
         #expect(edit.result.status == status, "\(edit.result.error)")
-        #expect(edit.result.error.contains("the editor has left more than 32.0 MiB"))
+        #expect(edit.result.error.contains("the editor has written more than 32.0 MiB"))
         #expect(try household.keyfob(["get", "x"]).output == value)
     }
 
@@ -133,7 +133,7 @@ import Testing
         let terminal = try PseudoTerminal()
         let command = household.directory.file("command")
         Thread {
-            let prompt = "or give it up (q): "
+            let prompt = "or discard it (q): "
             guard terminal.output(until: prompt).contains(prompt),
                 let text = FileManager.default.contents(atPath: command).map({ String(decoding: $0, as: UTF8.self) }),
                 let process = pid_t(text.trimmingBlanks)
@@ -148,7 +148,7 @@ import Testing
             environment: household.environment.merging(["EDITOR": "exec " + editor]) { $1 }
         ).run()
         #expect(edit.status == 128 + number, "\(edit.error)")
-        #expect(edit.error.contains("the editor has left more than 32.0 MiB"))
+        #expect(edit.error.contains("the editor has written more than 32.0 MiB"))
         #expect(!FileManager.default.fileExists(atPath: try editedFile(household)))
         #expect(try household.keyfob(["get", "x"]).output == "old\n")
     }
@@ -218,7 +218,7 @@ import Testing
         let next = try household.keyfob(["secret", "edit", "x"], environment: environment)
         #expect(
             next.status == 0
-                && next.error.contains("wiped what an editor of an earlier edit has left"), "\(next.error)")
+                && next.error.contains("wiped the file that an earlier edit has left"), "\(next.error)")
         #expect(!FileManager.default.fileExists(atPath: (path as NSString).deletingLastPathComponent))
     }
 

@@ -96,7 +96,8 @@ import Testing
         }
     }
 
-    /// Ends a program by a signal to this process, which then gets some more, each after the previous one was recorded.
+    /// Ends a program by a signal to this process, and then sends more signals, each after the previous one was
+    /// recorded.
     private static func endProgram(thenSignal times: Int) throws {
         var program = try ChildProcess(["sleep", "300"], input: STDIN_FILENO, output: STDOUT_FILENO, inOwnGroup: true)
         kill(getpid(), SIGHUP)
@@ -111,7 +112,7 @@ import Testing
     @Test func `each question is answered by a line or by a signal, and leaks no descriptor`() async {
         await #expect(processExitsWith: .exitCode(7)) {
             Interruption.install()
-            // In the place of a terminal.
+            // Pipes stand in for a terminal.
             let (line, silence) = (Pipe(), Pipe())
             try line.fileHandleForWriting.write(contentsOf: Data("y\n".utf8))
             func descriptors() throws -> Int {

@@ -3,8 +3,8 @@ import Testing
 
 /// The selection of the keychain and the token of a command.
 @Suite struct SelectorTests {
-    /// A household with the keychains `login`, the default, and `other`, each on its own token, whose item `name` has
-    /// the keychain's name for its value.
+    /// A home with the keychains `login` (the default) and `other`, each on its own token. The value of item `name` is
+    /// the keychain's name.
     private func household() throws -> TestHome {
         let household = try TestHome.unattended()
         try #require(try household.keyfob(["keychain", "create", "other", "--unattended"]).status == 0)

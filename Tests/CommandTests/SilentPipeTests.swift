@@ -35,7 +35,7 @@ import Testing
         ("set a 3<>fifo <fifo", "standard input"), ("cert import - 3<>fifo <fifo", "standard input"),
         ("set a --from-file /dev/stdin 3<>fifo <fifo", "/dev/stdin"),
     ])
-    func `data from a file or pipe is waited for as long as --timeout says`(
+    func `commands wait for data from a file or pipe as long as --timeout says`(
         words: String, name: String
     ) throws {
         let home = try IdentityHome()
@@ -43,7 +43,7 @@ import Testing
         let result = try bash("exec timeout 120 \"$0\" --timeout 1s \(words)", in: home)
         #expect(result.status == 13, "\(result.output)\(result.error)")
         #expect(
-            result.error.hasPrefix("keyfob: \(name) did not give all it has within 1 s; nothing was changed.\n"),
+            result.error.hasPrefix("keyfob: the end of \(name) was not reached within 1 s; nothing was changed.\n"),
             "\(result.error)")
         #expect(try home.keyfob("get", "a").status == 3)
     }
@@ -84,7 +84,7 @@ import Testing
         try #require(made.status == 0, "\(made.error)")
         let result = try bash("exec timeout 120 \"$0\" \(words) --timeout 1s", in: home)
         #expect(result.status == 13, "\(result.output)\(result.error)")
-        #expect(result.error.contains("nobody has read fifo within 1 s; nothing was written."), "\(result.error)")
+        #expect(result.error.contains("no program read fifo within 1 s; nothing was written."), "\(result.error)")
         for option in ["", "--timeout 200s"] {
             let reads = "{ sleep 1; exec timeout 210 cat fifo >got; } &"
             let script = "\(reads) timeout 210 \"$0\" \(words) \(option) || exit; wait; grep BEGIN got"

@@ -66,7 +66,7 @@ import Testing
         let given = try home.keyfob(
             "cert", "verify", home.file("web.pem"), "--untrusted", home.file("r10.pem"), "--ca", home.file("root.pem"),
             "--no-keychain", "--no-system")
-        #expect(given.output == "ok  www.example.org <- R10 <- Root (trusted this time)\n")
+        #expect(given.output == "ok  www.example.org <- R10 <- Root (trusted in this command)\n")
 
         #expect(
             try home.keyfob("trust", "rm", "corp").output == "No longer trusted: \"corp\". The certificate stays.\n")
@@ -110,7 +110,7 @@ import Testing
         #expect(try home.keyfob("trust", "add", root, "--for", "email").output.contains("for email."))
         let renamed = try home.keyfob("trust", "add", root, "--name", "other")
         #expect(
-            renamed.output.hasSuffix("It was there already, as \"Root\", and keeps that name.\n"), "\(renamed.output)")
+            renamed.output.hasSuffix("It was already stored as \"Root\" and keeps that name.\n"), "\(renamed.output)")
     }
 
     @Test func `a name means an item before it means a file`() throws {
@@ -187,7 +187,7 @@ import Testing
         #expect(fetched.error.contains("http://127.0.0.1:\(port)/ca.der answered with"), "\(fetched.error)")
     }
 
-    @Test func `of the places that a certificate names the first few are asked, within the time limit`() throws {
+    @Test func `only the first few addresses in a certificate are asked, within the time limit`() throws {
         let home = try IdentityHome()
         try home.makeWeb()
         try home.shell(
@@ -235,7 +235,7 @@ import Testing
             """, environment: ["KEYFOB": Tool.keyfob([]).path])
         for program in ["nginx", "ssh"] {
             let told = try home.keyfob("uri", "web", "--for", program)
-            #expect(told.status == 3 && told.error.contains("the public half only"), "\(told.error)")
+            #expect(told.status == 3 && told.error.contains("only the public half"), "\(told.error)")
         }
     }
 
@@ -305,19 +305,19 @@ import Testing
         #expect(bad.status == 11 && bad.output.contains("FAIL"), "\(bad.output)\(bad.error)")
     }
 
-    @Test func `a report says that trust stays with the previous version, and how the next one is trusted`() throws {
+    @Test func `a report says that only the previous version is trusted, and how to trust the next one`() throws {
         let home = try IdentityHome()
         let authority = ["identity", "create", "ta", "--cn", "TA", "--authority", "--self-signed", "--lifetime", "10d"]
         try #require(Tool.keyfob(authority, environment: home.environment).run().status == 0)
         // Untrusted versions are not mentioned.
         let silent = try home.keyfob("identity", "renew", "ta", "--force")
-        try #require(silent.status == 0 && !silent.output.contains("trust stays"), "\(silent)")
+        try #require(silent.status == 0 && !silent.output.contains("to trust the version in use"), "\(silent)")
         try #require(home.keyfob("identity", "retire", "ta", "--yes").status == 0)
         try #require(home.keyfob("trust", "add", "ta", "--for", "server").status == 0)
 
         let renewed = try home.keyfob("identity", "renew", "ta", "--force", "--lifetime", "90d")
         let kept = try #require(renewed.output.firstMatch(of: /kept as (ta@[0-9.-]+)/), "\(renewed)").output.1
-        let sentence = "trust stays with \(kept), until that expires; to trust the one in use: "
+        let sentence = "only \(kept) is trusted, until it expires; to trust the version in use: "
         let told = "  \(sentence)keyfob trust add ta --for server\n"
         #expect(renewed.output.contains(told), "\(renewed.output)")
 
@@ -360,7 +360,7 @@ import Testing
         let verified = try home.keyfob("cert", "verify", home.file("old.pem"))
         #expect(verified.error.contains("certificate \"old.pem\" expired on"), "\(verified.error)")
         #expect(verified.error.contains("(3 days ago)."), "\(verified.error)")
-        // In a message as in a list.
+        // The same in a message and in a list.
         try home.makeSelfSigned("ancient", days: -1500)
         let ancient = try home.keyfob("cert", "verify", home.file("ancient.pem"))
         #expect(ancient.error.contains("(4 years ago)."), "\(ancient.error)")
@@ -379,7 +379,7 @@ import Testing
             #expect(
                 nobody.error == """
                     keyfob: cannot write the system trust store: needs root.
-                        Run it with sudo, or trust it only for you: keyfob trust add \(word) --scope user
+                        Run it with sudo, or trust it only in your keychain: keyfob trust add \(word) --scope user
 
                     """)
         }
@@ -400,7 +400,7 @@ import Testing
         for options in ["--no-keychain", "--no-system"] {
             let command = "\"$KEYFOB\" cert verify web.pem --untrusted r10.pem --ca root.pem \(options)"
             let verified = try home.shell(command, environment: environment)
-            #expect(verified == "ok  www.example.org <- R10 <- Root (trusted this time)\n")
+            #expect(verified == "ok  www.example.org <- R10 <- Root (trusted in this command)\n")
         }
         let chain = try home.keyfob(
             "cert", "chain", home.file("web.pem"), "--untrusted", home.file("above.pem"), "--format", "tsv")

@@ -68,7 +68,7 @@ import Testing
             environment: home.environment
         ).run()
         #expect(result.status == 2 && result.output.isEmpty, "\(result.output)")
-        #expect(result.error.hasPrefix("keyfob: an empty name names nothing."), "\(result.error)")
+        #expect(result.error.hasPrefix("keyfob: a name must not be empty."), "\(result.error)")
         #expect(try home.keyfob("cert", "ls", "--json").output.contains("\"certificates\":[]"))
     }
 
@@ -88,7 +88,7 @@ import Testing
         #expect(result.status == 2)
         #expect(result.error.contains("one of: any, server, client,"), "\(result.error)")
         #expect(!result.error.contains("\\n"))
-        // Only those that the command accepts.
+        // Only the formats that the command accepts.
         let format = try Tool.keyfob(["ls", "--format", "xml"]).run()
         #expect(format.error.contains("'json'") && !format.error.contains("pkcs12"), "\(format.error)")
         #expect(try !Tool.keyfob(["ls", "--help"]).run().output.contains("pkcs12"))
@@ -194,7 +194,7 @@ import Testing
     @Test(arguments: [
         (["cert", "verify", "web", "--at", "tomorrow"], "such as 2026-12-24"),
         (["cert", "expiring", "--within", "soon"], "or 30d"), (["ls", "--timeout", "long"], "10s"),
-        (["identity", "create", "x", "--cn", "x", "--self-signed", "--lifetime", "100000d"], "no more than 100y"),
+        (["identity", "create", "x", "--cn", "x", "--self-signed", "--lifetime", "100000d"], "at most 100y"),
         (["unlock", "--for", "1month"], "(ms, s, m, h, d, w, y)"),
         (["key", "pub", "web", "-o", "/nonexist/no where/x"], "mkdir -p '/nonexist/no where'"),
         (["set", "a", "--from-file", "no where"], "ls -ld 'no where'"),

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A program that knows the article `VaultFormat` alone reads what the command has written.
+/// A program that was written from the article `VaultFormat` reads the command's vaults.
 @Suite struct VaultFormatTests {
-    /// What such a program needs besides the vault.
+    /// The data that such a program needs in addition to the vault.
     private struct Token {
         let label: String
         let configuration: String
@@ -34,7 +34,7 @@ import Testing
         ((item["attributes"] as? [String: Any])?[name] as? [String: Any])?["value"]
     }
 
-    /// A keychain that seals with a suite.
+    /// Makes a keychain that uses a wrapping suite.
     private func keychain(_ suite: String) throws -> (TestHome, Token, [String: String]) {
         if suite == "A256GCMKW" {
             let household = try TestHome.unattended()
@@ -49,14 +49,14 @@ import Testing
     }
 
     @Test(arguments: ["A256GCMKW", "A256KW"])
-    func `a program that knows the article alone lists all items and opens a password`(suite: String) throws {
+    func `a program written from the article lists all items and opens a password`(suite: String) throws {
         let (household, token, environment) = try keychain(suite)
         func keyfob(_ arguments: [String], input: Data = Data()) throws -> String {
             let result = try household.keyfob(arguments, input: input, environment: environment)
             try #require(result.status == 0, "\(arguments): \(result.error)")
             return result.output
         }
-        // Above 1 KiB the padding has other steps.
+        // Above 1 KiB, the steps of the padding are larger.
         let long = Data((0..<2_100).map { UInt8(truncatingIfNeeded: $0 &* 7) })
         for name in ["db/prod", "ümlaut", "db/spare"] {
             _ = try keyfob(["set", name, "--user", "app", "--comment", "of \(name)"], input: Data("of \(name)".utf8))
@@ -69,7 +69,7 @@ import Testing
             input: Data("of the registry".utf8))
         _ = try keyfob(["set", "bare", "--kind", "internet"], input: Data("of nobody".utf8))
         _ = try keyfob(["rm", "-y", "db/spare"])
-        // A Name with a PrintableString in small letters and blanks: what the primary key has is not what is in it.
+        // A Name with a PrintableString in small letters and blanks: the primary key contains its normalised form.
         let files = household.directory
         let made = try Tool(
             "/usr/bin/openssl",
@@ -98,7 +98,7 @@ import Testing
         #expect(Set(kinds) == ["text", "bytes", "number", "date"])
         #expect(items.compactMap { attribute($0, "port") as? Int } == [8443])
 
-        // The one that was asked for, with all that the command says of it.
+        // The requested item, with everything that the command prints about it.
         let opened = items.filter { $0["secret"] != nil }
         let item = try #require(opened.first)
         #expect(opened.count == 1 && item["version"] as? Int == 2)
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test func `such a program sees what was changed behind Keyfob's back`() throws {
+    @Test func `such a program detects changes by other programs`() throws {
         let (household, token, _) = try keychain("A256GCMKW")
         try household.set("one", "first")
         try household.set("two", "second")

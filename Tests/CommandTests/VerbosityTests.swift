@@ -6,7 +6,7 @@ import Testing
 
 /// The additional output of `-v` and `-vv`, and the certificates in `status`.
 @Suite struct VerbosityTests {
-    @Test func `twice verbose names each call of the token's library and its result, and no other value`() throws {
+    @Test func `-vv names each call of the token's module and its result, and no other value`() throws {
         let household = try TestHome.unattended()
         try household.set("x", "correct horse")
         let quiet = try household.keyfob(["get", "x", "-v"])
@@ -16,7 +16,8 @@ import Testing
             #expect(traced.output == "correct horse\n")
             let lines = traced.error.split(separator: "\n")
             #expect(lines.contains("keyfob: C_Decrypt CKR_OK"), "\(traced.error)")
-            // Once to find it, and for its flags before the PIN is read and before it is sent; not for the free slot.
+            // Called once to find the token, and twice for its flags: before the PIN is read and before it is sent. The
+            // free slot is not asked.
             #expect(lines.count { $0.contains("C_GetTokenInfo") } == 3, "\(traced.error)")
             #expect(
                 lines.allSatisfy { $0.hasPrefix("keyfob: C_") || $0.hasPrefix("keyfob: p11_kit") }, "\(traced.error)")

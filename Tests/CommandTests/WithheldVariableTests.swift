@@ -49,7 +49,7 @@ import Testing
             isLocked: true),
     ]
 
-    @Test(arguments: rows) func `no child gets it`(_ row: Row) throws {
+    @Test(arguments: rows) func `no child process gets the variable`(_ row: Row) throws {
         let household = try TestHome()
         try #require(
             household.keyfob(["init", "--pin-source", "env:FIRST"], environment: ["FIRST": "sesame"]).status == 0)

@@ -60,9 +60,9 @@ extension CertificateVerification {
             return make(
                 .certificateUntrusted,
                 isLeaf
-                    ? "certificate \"\(name)\" signed itself, and nobody has decided to trust it."
+                    ? "certificate \"\(name)\" signed itself, and you have not decided to trust it."
                     : "certificate \"\(name)\" leads to \"\(culprit.subjectSummary ?? "(no name)")\", "
-                        + "which nobody has decided to trust.",
+                        + "which you have not decided to trust.",
                 "If you do: keyfob trust add \(anchor ?? "FILE")\(Keychain.trustOptions(for: [usage])) --scope user")
         case .hostMismatch, .addressMismatch:
             let names = certificate.subjectAlternativeNames

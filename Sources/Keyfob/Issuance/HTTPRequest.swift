@@ -92,7 +92,7 @@ struct HTTPRequest {
         // Exit codes of curl(1) that the user can act on.
         let reason = switch status {
         case 5, 6: "its name cannot be resolved"
-        case 7: "nobody answers there"
+        case 7: "no server answers there"
         case 28: "it takes too long"
         case 35, 58, 59: "the TLS connection fails"
         case 60, 77: "its certificate is not trusted"

@@ -88,7 +88,7 @@ extension Keychain {
             throw KeychainError(.itemNotFound, "no such item in keychain \"\(name)\".", hint: "All items: keyfob ls")
         }
         guard found.count == 1 else {
-            let titles = found.prefix(5).map { Self.title($0.itemClass, $0.attributes) }.joined(separator: ", ")
+            let titles = found.prefix(5).map { $0.attributes.title(of: $0.itemClass) }.joined(separator: ", ")
             throw KeychainError(
                 .ambiguous, "the query matches \(found.count) items: \(titles)\(found.count > 5 ? ", …" : "").",
                 hint: "Use the full name, an account, or a fingerprint.")

@@ -93,7 +93,7 @@ extension Keychain {
         guard let row = try writer.row(identity: identity, withSecret: false),
             try keys.openAttributes(row).1[.modificationDate] == item.stored?[.modificationDate]
         else {
-            throw KeychainError(.itemNotFound, "the item was changed or removed by somebody else meanwhile.")
+            throw KeychainError(.itemNotFound, "the item was changed or removed by another process in the meantime.")
         }
     }
 

@@ -39,7 +39,7 @@ extension Keychain {
     private func changed(_ item: Item) -> KeychainError {
         KeychainError(
             .vaultBusy,
-            "\"\(item.attributes.title(of: item.itemClass))\" in keychain \"\(name)\" was changed by somebody else "
-                + "meanwhile; nothing was stored.", details: ["keychain": name])
+            "\"\(item.attributes.title(of: item.itemClass))\" in keychain \"\(name)\" was changed by another "
+                + "process in the meantime; nothing was stored.", details: ["keychain": name])
     }
 }

@@ -6,15 +6,14 @@ import KeyfobOpenSSL
 /// `keyfob cert chain`: shows the issuers of a certificate.
 struct CertificateChainCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        "chain", "Show what stands above a certificate, and fetch what is missing.",
+        "chain", "Show the chain of a certificate, and fetch missing issuers.",
         examples: Examples(
             "keyfob cert chain web", "keyfob cert chain web --fetch",
             "keyfob cert chain server.pem --untrusted chain.pem"),
         discussion: """
-            --fetch asks the places that the certificates themselves name (authority information access) and stores \
-            what it gets; that an issuer was fetched makes nobody trust it. It waits for them for two minutes \
-            altogether, or for as long as --timeout says where that is less. Exits with 11 when an issuer is missing, \
-            after what was found is printed.
+            --fetch downloads issuers from the addresses in the certificates (authority information access) and stores \
+            them. Fetched certificates are not trusted. It waits for at most two minutes in total, or for --timeout if \
+            that is shorter. If an issuer is missing, prints what was found and exits with 11.
             """)
 
     @Argument(help: "A file, or name, fingerprint, common name or PKCS#11 URI of a certificate in the keychain.")
@@ -23,7 +22,7 @@ struct CertificateChainCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Files of further certificates.", valueName: "file"))
     var untrusted: [FileArgument] = []
 
-    @Flag(help: "Fetch missing issuers from where the certificates say, and store them.")
+    @Flag(help: "Fetch missing issuers from the addresses in the certificates, and store them.")
     var fetch = false
 
     @OptionGroup(title: "Global options") var global: GlobalOptions

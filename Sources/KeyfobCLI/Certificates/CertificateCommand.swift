@@ -81,7 +81,7 @@ struct CertificateShowCommand: ParsableCommand {
 /// `keyfob cert expiring`: lists the certificates that need to be renewed soon.
 struct CertificateExpiringCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        "expiring", "List the certificates that have expired or soon will.",
+        "expiring", "List the certificates that have expired or expire soon.",
         examples: Examples(
             "keyfob cert expiring", "keyfob cert expiring --within 30d --exit-code",
             "keyfob cert expiring --within 12h --json"))
@@ -89,10 +89,10 @@ struct CertificateExpiringCommand: ParsableCommand {
     @Option(help: ArgumentHelp("How soon, such as 30d or 12h.", valueName: "duration"))
     var within: TimeSpan?
 
-    @Flag(help: "Exit with 10 when there is any.")
+    @Flag(help: "Exit with 10 if there are any.")
     var exitCode = false
 
-    @Flag(help: "Also older versions of identities, whose place another certificate has taken.")
+    @Flag(help: "Also older versions of identities, which other certificates have replaced.")
     var all = false
 
     @OptionGroup(title: "Global options") var global: GlobalOptions

@@ -30,7 +30,7 @@ struct CertificateExportCommand: ParsableCommand, ContentWriter {
 
     @OptionGroup var file: OutputFileOptions
 
-    @Flag(help: "Write DER to a terminal all the same.")
+    @Flag(help: "Write DER to a terminal anyway.")
     var force = false
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
@@ -38,10 +38,10 @@ struct CertificateExportCommand: ParsableCommand, ContentWriter {
     func run() throws {
         let (output, form) = try global.output(writing: Self.contentFormats)
         guard chain || (!root && !noLeaf) else {
-            throw UsageError("--root and --no-leaf are for chains.", hint: "Add --chain.")
+            throw UsageError("--root and --no-leaf require --chain.", hint: "Add --chain.")
         }
         guard form != .der || !chain else {
-            throw UsageError("a DER file holds one certificate.", hint: "Leave out --chain, or write PEM.")
+            throw UsageError("a DER file contains one certificate.", hint: "Leave out --chain, or write PEM.")
         }
         let keychain = try global.openKeychain()
         let item = try name.certificate(in: keychain)
@@ -55,8 +55,8 @@ struct CertificateExportCommand: ParsableCommand, ContentWriter {
             if noLeaf { certificates.removeFirst() }
             guard !certificates.isEmpty else {
                 throw KeychainError(
-                    .itemNotFound, "nothing stands above certificate \"\(item.label ?? name.text)\" in the keychain.",
-                    hint: "Add what is missing: keyfob cert import FILE")
+                    .itemNotFound, "the keychain has no issuer of certificate \"\(item.label ?? name.text)\".",
+                    hint: "Add it: keyfob cert import FILE")
             }
         }
         let bytes = form == .der ? SecretBytes(leaf.der) : SecretBytes(utf8: certificates.map(\.pem).joined())

@@ -12,15 +12,15 @@ struct CertificateImportCommand: ParsableCommand {
             "keyfob cert import r10.pem", "keyfob cert import corp-ca.crt --name corp-ca",
             "keyfob cert import - < chain.pem"),
         discussion: """
-            Files are PEM, with any number of certificates, DER, or PKCS#12, whose private key is left alone. Importing \
-            the same again changes nothing. A --name that another certificate has is refused.
+            Files are PEM with any number of certificates, DER, or PKCS#12, whose private key is ignored. Importing the \
+            same again changes nothing. A --name that another certificate has is refused.
             """)
 
     @Argument(help: "PEM, DER or PKCS#12 files; - is standard input.")
     var files: [FileArgument]
 
     @Option(
-        name: [.customLong("name")], help: "The name; without one, the certificate's own. For one certificate only.")
+        name: [.customLong("name")], help: "The name; by default the certificate's own. For one certificate only.")
     var label: String?
 
     @OptionGroup var passphrase: PassphraseOptions
@@ -43,7 +43,7 @@ struct CertificateImportCommand: ParsableCommand {
         let certificates = contents.certificates.map(\.certificate)
         guard label == nil || certificates.count == 1 else {
             throw UsageError(
-                "--name is for one certificate, and there are \(certificates.count).",
+                "--name requires a single certificate, but there are \(certificates.count).",
                 hint: "Import them without --name.")
         }
         let keychain = try global.openKeychain()
@@ -107,7 +107,7 @@ struct CertificateImportCommand: ParsableCommand {
         if !contents.keys.isEmpty || !contents.unreadableKeys.isEmpty {
             lines.append(
                 HintedCommands.naming(
-                    keychain.name, in: "Its private key was left alone; with it: keyfob identity import FILE"))
+                    keychain.name, in: "Its private key was ignored. To import both: keyfob identity import FILE"))
         }
         try output.emit(document, sentence: lines.joined(separator: "\n"))
     }

@@ -12,7 +12,7 @@ struct CertificateRemoveCommand: ParsableCommand {
     @Argument(help: "Name, fingerprint or PKCS#11 URI.", completion: NameCompletion.certificateNames)
     var name: ItemName
 
-    @Flag(help: "Succeed where there is no such certificate.")
+    @Flag(help: "Succeed if there is no such certificate.")
     var ifExists = false
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
@@ -29,7 +29,7 @@ struct CertificateRemoveCommand: ParsableCommand {
         let isAnchor = try keychain.trustAnchors().contains {
             $0.item.der == found.der && ($0.item.label ?? "").isIdentical(to: found.label ?? "")
         }
-        let loss = isAnchor ? " It is trusted: what it issued is trusted no more then." : ""
+        let loss = isAnchor ? " It is trusted: certificates that it has issued will no longer be trusted." : ""
         try Confirmation(global).require(
             "Remove certificate \"\(label)\" from token \"\(keychain.tokenLabel)\"?\(loss)")
         // If the certificate is gone, another process has removed it.

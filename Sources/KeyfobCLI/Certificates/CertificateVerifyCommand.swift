@@ -12,26 +12,28 @@ struct CertificateVerifyCommand: ParsableCommand {
             "keyfob cert verify server.pem --untrusted chain.pem --ca corp-root.pem",
             "keyfob cert verify web --at 2026-12-24"),
         discussion: """
-            Trusted are the system's authorities, the keychain's anchors (keyfob trust ls) and those of --ca. Without \
-            the network: nobody is asked whether it was revoked. Exits with 11 when it is not accepted.
+            Trusts the system's authorities, the keychain's anchors (keyfob trust ls) and those of --ca. Does not use \
+            the network, and so does not check for revocation. Exits with 11 if the certificate is not accepted.
             """)
 
     @Argument(help: "A file, or name, fingerprint, common name or PKCS#11 URI of a certificate in the keychain.")
     var certificate: CertificateSource
 
-    @Option(help: ArgumentHelp("The host it must be for.", valueName: "name|address"))
+    @Option(help: ArgumentHelp("The host that the certificate must be for.", valueName: "name|address"))
     var host: String?
 
-    @Option(help: "What it must be for: server, client, email, code-signing, time-stamping or any.")
+    @Option(help: "The usage that it must allow: server, client, email, code-signing, time-stamping or any.")
     var usage: UsageName = .any
 
-    @Option(help: ArgumentHelp("The moment to verify for, instead of now.", valueName: "date"))
+    @Option(help: ArgumentHelp("The time to verify for, instead of now.", valueName: "date"))
     var at: Moment?
 
-    @Option(help: ArgumentHelp("Files of certificates that may stand in the chain.", valueName: "file"))
+    @Option(help: ArgumentHelp("Files of certificates that may be part of the chain.", valueName: "file"))
     var untrusted: [FileArgument] = []
 
-    @Option(name: .customLong("ca"), help: ArgumentHelp("Files of certificates to trust this time.", valueName: "file"))
+    @Option(
+        name: .customLong("ca"),
+        help: ArgumentHelp("Files of certificates to trust in this command.", valueName: "file"))
     var anchors: [FileArgument] = []
 
     @Flag(help: "Without the system's authorities.")
@@ -43,7 +45,7 @@ struct CertificateVerifyCommand: ParsableCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        if host?.isEmpty == true { throw ValidationError("A host has a name or an address.") }
+        if host?.isEmpty == true { throw ValidationError("A host must not be empty.") }
     }
 
     func run() throws {
@@ -78,7 +80,7 @@ struct CertificateVerifyCommand: ParsableCommand {
         let origin = switch result.origin {
         case .system: "trusted by the system"
         case .keychain: "trusted by the keychain"
-        default: "trusted this time"
+        default: "trusted in this command"
         }
         try output.emit(
             Document([

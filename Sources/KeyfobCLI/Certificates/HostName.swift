@@ -19,7 +19,7 @@ struct HostName {
         if let reason = Self.obstacle(in: host) {
             throw UsageError(
                 "\"\(TerminalSafe.text(argument))\" \(reason).",
-                hint: Self.host(in: argument).map { "The host alone: \(ShellWord.option("--host", $0))" }
+                hint: Self.host(in: argument).map { "Only the host: \(ShellWord.option("--host", $0))" }
                     ?? "A host is a name or an address: --host www.example.org, --host 192.0.2.1, --host 2001:db8::1")
         }
         text = host
@@ -29,11 +29,11 @@ struct HostName {
     private static func obstacle(in host: String) -> String? {
         if Certificate.isAddress(host) { return nil }
         if host.contains("://") || host.contains("/") { return "is a URL" }
-        if host.contains("%") { return "has a zone, which no certificate has" }
-        if host.contains(":") { return self.host(in: host) == nil ? "is no IPv6 address" : "has a port" }
-        if host.contains(where: { $0.isWhitespace || $0 == "@" }) { return "is no host" }
+        if host.contains("%") { return "has a zone, which certificates cannot have" }
+        if host.contains(":") { return self.host(in: host) == nil ? "is not an IPv6 address" : "has a port" }
+        if host.contains(where: { $0.isWhitespace || $0 == "@" }) { return "is not a host" }
         let isNumeric = host.allSatisfy { $0 == "." || ($0.isASCII && $0.isNumber) }
-        return isNumeric ? "is no IPv4 address" : nil
+        return isNumeric ? "is not an IPv4 address" : nil
     }
 
     /// The host in a URL, before a port, or before an IPv6 zone.

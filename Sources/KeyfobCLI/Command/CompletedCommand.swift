@@ -34,7 +34,7 @@ extension CompletedCommand {
             .replacing(
                 #"trap "${state//$'\n'/;}" RETURN"#,
                 with: #"""
-                    # In a substitution of commands it is off.
+                    # Command substitutions turn it off.
                         local errexit=""
                         [[ "$-" != *e* ]] || errexit="set -e"
                         trap "${state//$'\n'/;};trap - RETURN;${errexit}" RETURN
@@ -53,14 +53,14 @@ extension CompletedCommand {
             local -a words=()
             local -i index cword=0
             if [[ "${COMP_LINE:COMP_POINT:1}" = [![:space:]] ]]; then
-                # In the middle of a word, of which nothing is to be replaced behind the cursor.
+                # The cursor is inside a word, whose rest must stay.
                 _keyfob "${@}"
                 return
             fi
             for index in "${!COMP_WORDS[@]}"; do
                 word="${COMP_WORDS[index]}"
                 trimmed="${rest#"${rest%%[![:space:]]*}"}"
-                # No space before it, and split off at such a sign.
+                # There is no space before it: readline has split the word at such a sign.
                 if [[ "${#words[@]}" -gt 1 && -n "${word}" && "${trimmed}" = "${rest}"
                     && ("${word}" = [:=]* || "${words[${#words[@]} - 1]}" = *[:=]) ]]; then
                     words[${#words[@]} - 1]+="${word}"
@@ -76,7 +76,7 @@ extension CompletedCommand {
             fi
             local current="${words[cword]}"
             if [[ "${current}" = -*=* ]]; then
-                # As if there were a space in place of the sign.
+                # Treat the sign as a space.
                 words=("${words[@]:0:cword}" "${current%%=*}" "${current#*=}" "${words[@]:cword+1}")
                 current="${current#*=}"
                 cword+=1
@@ -89,7 +89,7 @@ extension CompletedCommand {
             local breaks="${COMP_WORDBREAKS//[^:=]/}"
             [[ -n "${breaks}" && "${current}" = *["${breaks}"]* ]] || return 0
             prefix="${current%"${current##*["${breaks}"]}"}"
-            # What is offered is not quoted yet.
+            # The candidates are not quoted yet.
             prefix="${prefix//[\\\'\"]/}"
             COMPREPLY=("${COMPREPLY[@]#"${prefix}"}")
         }

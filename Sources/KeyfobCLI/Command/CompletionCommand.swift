@@ -9,8 +9,8 @@ struct CompletionCommand: ParsableCommand {
             "keyfob completion zsh > \"${fpath[1]}/_keyfob\"",
             "keyfob completion fish > ~/.config/fish/completions/keyfob.fish"),
         discussion: """
-            The directory must be there, and writable: mkdir -p ~/.local/share/bash-completion/completions. For the \
-            running shell alone: source <(keyfob completion bash), the same with zsh, or keyfob completion fish \
+            The directory must exist and be writable: mkdir -p ~/.local/share/bash-completion/completions. For the \
+            current shell only: source <(keyfob completion bash), likewise with zsh, or keyfob completion fish \
             | source.
             """)
 

@@ -30,9 +30,9 @@ enum DidYouMean {
     /// A description of the expected format, for a message about an invalid value; `nil` if the message needs none.
     static func form(for message: String) -> String? {
         switch message.firstMatch(of: /is invalid for '[^']*<([a-z]+)>'/)?.1 {
-        case "date": "A day, or a moment with its zone, such as 2026-12-24 or 2026-12-24T08:00:00Z."
-        case "duration": "A number and a unit (ms, s, m, h, d, w, y), such as 10s or 30d; no more than 100y."
-        case "format": "A command that writes a file also takes the forms of that: see its --help."
+        case "date": "A day, or a time with its zone, such as 2026-12-24 or 2026-12-24T08:00:00Z."
+        case "duration": "A number and a unit (ms, s, m, h, d, w, y), such as 10s or 30d; at most 100y."
+        case "format": "Commands that write files accept further formats: see their --help."
         default: nil
         }
     }

@@ -47,7 +47,9 @@ struct Failure {
     func text(verbose: Bool) -> String {
         // The message is one line, even if names in it contain line breaks.
         var text = "keyfob: " + TerminalSafe.text(message)
-        if verbose, let name = details.first(where: { $0.name == "ckr" })?.value { text += " (\(TerminalSafe.text(name)))" }
+        if verbose, let name = details.first(where: { $0.name == "ckr" })?.value {
+            text += " (\(TerminalSafe.text(name)))"
+        }
         text += "\n"
         if let hint { text += "    " + Self.visibleLines(hint) + "\n" }
         return text

@@ -70,7 +70,7 @@ struct FileArgument: ExpressibleByArgument {
     /// The hint for a file that cannot be read.
     static func remedy(_ path: String) -> String {
         if let number = InheritedDescriptors.number(at: path) { return "Let the shell open it: \(number)< FILE" }
-        return "Check the path, and who may read it: ls -ld \(ShellWord.quoted(path))"
+        return "Check the path and its permissions: ls -ld \(ShellWord.quoted(path))"
     }
 
     /// The description of an error number of a file operation.

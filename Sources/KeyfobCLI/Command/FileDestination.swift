@@ -40,7 +40,8 @@ struct FileDestination {
         case .descriptor(let descriptor):
             // Keyfob itself may have opened the descriptor, for its vault.
             throw KeychainError(
-                .refused, "\(TerminalSafe.text(path)) is no file.", hint: "Leave -o out and redirect: >&\(descriptor)",
+                .refused, "\(TerminalSafe.text(path)) is not a file.",
+                hint: "Leave -o out and redirect: >&\(descriptor)",
                 details: ["file": path])
         case .stream(let path):
             let deadline = timeout.map { Deadline.after($0.duration) } ?? .never
@@ -69,8 +70,8 @@ struct FileDestination {
             guard errno == ENXIO else { throw .file("write", path, errno) }
             guard !deadline.hasPassed else {
                 throw KeychainError(
-                    .timedOut, "nobody has read \(path) within \(timeout.inSeconds); nothing was written.",
-                    hint: "Start what is to read it, such as cat(1), or give it more time: --timeout 60s",
+                    .timedOut, "no program read \(path) within \(timeout.inSeconds); nothing was written.",
+                    hint: "Start the program that reads it, or wait longer: --timeout 60s",
                     details: ["path": path])
             }
             // There is no notification of a reader, so opening is retried.

@@ -40,7 +40,8 @@ enum FileTarget {
             }
             guard status.st_uid == 0 || status.st_uid == geteuid() else {
                 throw KeychainError(
-                    .refused, "\(TerminalSafe.text(target)) is a link of another user.", hint: "Name the file itself.",
+                    .refused, "\(TerminalSafe.text(target)) is a symbolic link of another user.",
+                    hint: "Name the file itself.",
                     details: ["file": path])
             }
             var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))

@@ -23,13 +23,13 @@ struct GlobalOptions: ParsableArguments {
     @Flag(help: "Accept a PIN or passphrase file that other users can read.")
     var insecureFile = false
 
-    @Flag(help: "Never ask; fail where a question would be needed.")
+    @Flag(help: "Never ask questions; fail instead.")
     var noInput = false
 
     @Flag(name: [.customShort("y"), .customLong("yes")], help: "Answer questions with yes.")
     var yes = false
 
-    @Flag(help: "Say what would be done, and do nothing.")
+    @Flag(help: "Show what would be done, and do nothing.")
     var dryRun = false
 
     @Flag(help: "Print one JSON document; the same as --format json.")
@@ -38,7 +38,7 @@ struct GlobalOptions: ParsableArguments {
     @Option(
         name: .customLong("format"),
         help: ArgumentHelp(
-            "How results are printed; commands that write files also take their formats.", valueName: "format"))
+            "The output format; commands that write files also accept file formats.", valueName: "format"))
     var formatOption: FormatName?
 
     @Flag(name: [.customShort("q"), .long], help: "Print results and errors only.")
@@ -46,7 +46,7 @@ struct GlobalOptions: ParsableArguments {
 
     @Flag(
         name: [.customShort("v"), .long],
-        help: "Say more; errors name the result of PKCS#11. Twice: each call of the token's library, too.")
+        help: "Print more; errors show the PKCS#11 result. Twice: also print each call of the token's module.")
     var verbose: Int
 
     @Option(help: ArgumentHelp("When to colour: never, auto or always.", valueName: "when"))
@@ -57,9 +57,8 @@ struct GlobalOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "How long to wait for a busy keychain or token, a call of the token's library, a PIN source, or a file "
-                + "that is a pipe; seconds, or 2m, 1h; 0 not at all. Issuers and hooks have longer limits of their "
-                + "own.",
+            "How long to wait for a busy keychain or token, a call of the token's module, a PIN source or a pipe: "
+                + "seconds, or 2m, 1h; 0 does not wait. Issuers and hooks have their own, longer limits.",
             valueName: "duration"))
     var timeout: TimeSpan?
 

@@ -3,69 +3,70 @@ import Keyfob
 import KeyfobPrimitives
 import PKCS11
 
-/// Ends the command where a call of the token's module does not return.
+/// Ends the command if a call of the token's module does not return.
 ///
-/// A call inside a module cannot be cancelled, and SoftHSM waits there for the file locks of other processes without a
-/// limit. So the command ends, as by a kill: the next command undoes or finishes what this one has begun.
+/// A call inside a module cannot be cancelled, and SoftHSM waits for the file locks of other processes without a limit.
+/// So the command ends as if it were killed. The next command undoes or finishes what this one began.
 ///
-/// Each call has the whole limit. The time of prompts, editors, issuers and hooks does not count: a call that is
-/// pending meanwhile is looked at anew afterwards.
+/// The limit applies to each call. Time spent in prompts, editors, issuers and hooks does not count: the time of a
+/// pending call is measured anew afterwards.
 enum HangWatch {
     private static let chosen = Lock(Duration?.none)
     private static let drafts = Lock(0)
     private static let unfinished = Lock<Set<String>>([])
 
-    /// Chooses how long a call is waited for: the value of `--timeout`.
+    /// Sets the limit for each call: the value of `--timeout`.
     static func choose(_ limit: Duration) { chosen.withLock { $0 = limit } }
 
-    /// Begins to watch, on a thread of its own.
+    /// Starts watching, on a separate thread.
     ///
-    /// - Parameter isSilent: Whether nothing is said in the end, as in the middle of a line that is being typed.
+    /// - Parameter isSilent: Whether to end without a message, as when a line is being completed.
     static func begin(isSilent: Bool = false) {
         let limits = Limits(chosen: chosen.withLock { $0 })
-        // Without a thread nothing ends a call that hangs, and nothing else is lost.
+        // If the thread cannot be started, a call that hangs is not ended; everything else works.
         _ = POSIXThread.startDetached("keyfob-hangs") { watch(limits, isSilent: isSilent) }
     }
 
-    /// Runs `body` while what a person has typed is in our memory alone: the command says what it waits for, and does
-    /// not end.
+    /// Runs `body` while text that the user typed exists only in our memory: the command then reports what it waits
+    /// for, and does not end.
     static func keepingDraft<Result>(_ body: () throws -> Result) rethrows -> Result {
         drafts.withLock { $0 += 1 }
         defer { drafts.withLock { $0 -= 1 } }
         return try body()
     }
 
-    /// Has an empty file go where the command is ended before something is written to it: its name would be taken.
+    /// Registers an empty file to be removed if the command is ended before it writes to the file. Otherwise the name
+    /// would stay taken.
     static func removeAtEnd(_ path: String) { unfinished.withLock { _ = $0.insert(path) } }
 
-    /// Takes back what `removeAtEnd` has asked for.
+    /// Undoes `removeAtEnd`.
     static func keep(_ path: String) { unfinished.withLock { _ = $0.remove(path) } }
 
     /// How long a call may last.
     ///
-    /// A second more than the option says: a thread that waits for another thread's call reports that itself.
+    /// One second more than `--timeout`: a thread that waits for another thread's call reports the timeout itself.
     struct Limits {
         /// The value of `--timeout`.
         let chosen: Duration?
 
-        /// How long one and the same lock of another process is waited for.
+        /// How long to wait for one lock of another process.
         var lock: Duration { (chosen ?? .seconds(10)) + .seconds(1) }
 
         /// Whether a call hangs.
         ///
-        /// A process that computes gets more time than one that does nothing: SoftHSM makes keys and reads large
-        /// tokens in here, and the machine may be busy.
+        /// A process that computes gets more time than an idle one: SoftHSM generates keys and reads large tokens in
+        /// this process, and the machine may be busy.
         func isExceeded(by age: CallAges.Age, isInterrupted: Bool) -> Bool {
             if isInterrupted { return age.idle >= .seconds(1) || age.total >= .seconds(5) }
             let minutes = Duration.seconds(600)
-            // A card answers within two seconds also where no other program is to be waited for.
+            // A card needs up to two seconds to answer, even if no other program uses it.
             let quick = chosen.map { max($0, .seconds(2)) + .seconds(1) }
             let (idle, total): (Duration, Duration) =
                 switch (age.call.mayTakeMinutes, quick) {
                 case (true, let quick?): (age.call.awaitsPerson ? minutes : quick, minutes)
                 case (true, nil): (minutes, minutes)
                 case (false, let quick?): (quick, max(quick, .seconds(5)))
-                // A key that wants a touch waits 15 seconds for it.
+                // A key that requires a touch waits 15 seconds for it.
                 case (false, nil): (.seconds(20), .seconds(60))
                 }
             return age.idle >= idle || age.total >= total
@@ -75,8 +76,8 @@ enum HangWatch {
     private static func error(_ lock: AwaitedLock?, _ age: CallAges.Age) -> KeychainError {
         guard let lock else { return .hanging(age.call, for: age.total) }
         return KeychainError(
-            .timedOut, "\(lock.holderName) holds a lock on a file of SoftHSM's, and does not let it go.",
-            hint: "If it was stopped, it goes on after: kill -CONT \(lock.holder)",
+            .timedOut, "\(lock.holderName) holds a lock on a file of SoftHSM and does not release it.",
+            hint: "If the process is stopped, resume it: kill -CONT \(lock.holder)",
             details: ["pid": String(lock.holder)])
     }
 
@@ -93,7 +94,7 @@ enum HangWatch {
             }
             let pending = ages.look(after: interval)
             let current = pending.isEmpty ? nil : AwaitedLock.current()
-            // Many short waits for one busy process, with work in between, are not a long one.
+            // Many short waits for a busy process, with work in between, do not count as one long wait.
             let isStuck = current != nil && current == lock && pending.contains { $0.idle > .zero }
             waited = isStuck ? waited + interval : .zero
             lock = current
@@ -102,7 +103,7 @@ enum HangWatch {
             guard let oldest = age ?? (waited >= limits.lock ? pending.first : nil) else { continue }
             guard drafts.withLock({ $0 == 0 }) else {
                 let subject =
-                    lock.map { "\($0.holderName), which holds a lock on a file of SoftHSM's" }
+                    lock.map { "\($0.holderName), which holds a lock on a file of SoftHSM" }
                     ?? "\(oldest.call.function) of the module \(TerminalSafe.text(oldest.call.module))"
                 if told != oldest.call.number { StandardError.writeLast("keyfob: waiting for \(subject)…\n") }
                 told = oldest.call.number
@@ -116,11 +117,11 @@ enum HangWatch {
         let failure = Failure(
             KeychainError(
                 error.code, error.message,
-                hint: (error.hint ?? "") + "\nWhat this command had begun the next one undoes; a removal it finishes.",
+                hint: (error.hint ?? "") + "\nThe next command undoes what this one began; it finishes a removal.",
                 details: error.details))
         let form = ErrorForm(Array(CommandLine.arguments.dropFirst()))
         if !isSilent { StandardError.writeLast(form.isJSON ? failure.json : failure.text(verbose: form.isVerbose)) }
-        // A signal that the command had noted ends it now.
+        // A recorded signal determines the exit status.
         let status = Interruption.request.map { ExitStatus.signalled($0) } ?? failure.status
         RunningChildren.end()
         for path in unfinished.withLock({ $0 }) { unsafe unlink(path) }

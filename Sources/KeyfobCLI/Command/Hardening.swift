@@ -32,8 +32,8 @@ enum Hardening {
                 return Failure(
                     KeychainError(
                         .fileUnavailable,
-                        "too few files can be opened: \(neededDescriptors) are needed, \(taken.count) are left.",
-                        hint: "Raise the limit (ulimit -n), or close what the calling program has left open."))
+                        "too few files can be opened: \(neededDescriptors) are needed, \(taken.count) are available.",
+                        hint: "Raise the limit (ulimit -n), or close files that the calling program leaves open."))
             }
             taken.append(descriptor)
         }
@@ -54,8 +54,8 @@ enum Hardening {
             guard getpid() == Hardening.process else { return }
             let failure = Failure(
                 KeychainError(
-                    .failed, "a library of the token has ended the process.",
-                    hint: "A file of the token may be damaged, or memory be short. "
+                    .failed, "the token's module has ended the process.",
+                    hint: "A file of the token may be damaged, or there may be too little memory. "
                         + "Restore the token's files from a backup, or try again."))
             let form = ErrorForm(Array(CommandLine.arguments.dropFirst()))
             StandardError.write(form.isJSON ? failure.json : failure.text(verbose: form.isVerbose))

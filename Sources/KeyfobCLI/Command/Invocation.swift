@@ -171,11 +171,11 @@ struct Invocation {
         let name = isLong ? option : String(option.prefix(2)) + (option.count > 2 ? "…" : "")
         let known = GlobalOptions.namesTakingValue.union(GlobalOptions.flags).filter { $0.hasPrefix("--") }
         let nearest = isLong
-            ? EditDistance.nearest(to: String(option.dropFirst(2)), among: known.map { String($0.dropFirst(2)) }.sorted())
-            : nil
+            ? EditDistance.nearest(
+                to: String(option.dropFirst(2)), among: known.map { String($0.dropFirst(2)) }.sorted()) : nil
         return UsageError(
             "unknown option '\(TerminalSafe.text(name))'." + (nearest.map { " Did you mean '--\($0)'?" } ?? ""),
-            hint: "Before a command stand the options that all of them have; its own stand behind it.\n"
+            hint: "Only global options may precede a command; its own options follow it.\n"
                 + "All commands: \((["keyfob"] + path).joined(separator: " ")) --help")
     }
 }

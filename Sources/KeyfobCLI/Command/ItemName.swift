@@ -111,7 +111,7 @@ struct ItemName: ExpressibleByArgument {
         // For removal, a common name matches only items without a label.
         if !isByCommonName, let other = meant.lazy.compactMap(\.label).first(where: { !$0.isEmpty }) {
             let error = notFound([], noun, keychain)
-            let which = current.isEmpty ? "An earlier version" : "One that is called otherwise"
+            let which = current.isEmpty ? "An earlier version" : "An item with another name"
             throw KeychainError(
                 error.code, error.message, hint: "\(which) has this common name: \"\(TerminalSafe.text(other))\"",
                 details: error.details)
@@ -119,9 +119,9 @@ struct ItemName: ExpressibleByArgument {
         return meant
     }
 
-    /// The URI, where the name is meant for one.
+    /// The name as a URI; `nil` if it does not start like one.
     ///
-    /// - Throws: `KeychainError` with code `invalidArgument`; `UsageError` for a PIN in it.
+    /// - Throws: `KeychainError` with code `invalidArgument` for a malformed URI; `UsageError` for a PIN in it.
     private func uri() throws -> PKCS11URI? {
         guard PKCS11URI.hasScheme(text) else { return nil }
         let uri: PKCS11URI
@@ -180,8 +180,10 @@ extension ItemName {
         return Self.distinct(found)
     }
 
-    /// All items of a certificate that are meant: those that bear the name, or that the URI names. Where neither names
-    /// an item, such as for a fingerprint, each.
+    /// Returns the items of a certificate that the name means, and its other items.
+    ///
+    /// The items with this label, or that match the URI, are meant. If there are none, for example because the name is
+    /// a fingerprint, all are meant.
     ///
     /// - Throws: `KeychainError.itemNotFound` if the certificate is gone, and the errors of `find`.
     func certificates(
@@ -199,8 +201,10 @@ extension ItemName {
         return (Self.distinct(named), Self.distinct(all).filter { item in !named.contains { Self.isSame($0, item) } })
     }
 
-    /// Items without their copies: an object that another tool has written twice is two items of one reference. Under
-    /// two labels it is two.
+    /// Returns the items without duplicates.
+    ///
+    /// An object that another tool has written twice is two items with one reference. Items with different labels are
+    /// not duplicates.
     private static func distinct<Item: KeychainItem>(_ items: [Item]) -> [Item] {
         items.reduce(into: []) { distinct, item in
             if !distinct.contains(where: { isSame($0, item) }) { distinct.append(item) }
@@ -264,8 +268,8 @@ extension ItemName {
             let object = hash == nil ? nil : try Self.keys(in: keychain).first { $0.publicKeyHash == hash }
             throw KeychainError(
                 error.code,
-                "no key is called \"\(text)\" on token \"\(keychain.tokenLabel)\"; that of identity \"\(text)\" is "
-                    + "\(object?.label.map { "\"\($0)\"" } ?? "without a name") there.",
+                "no key is called \"\(text)\" on token \"\(keychain.tokenLabel)\"; the key of identity "
+                    + "\"\(text)\" \(object?.label.map { "is called \"\($0)\"" } ?? "has no name") there.",
                 hint: "The identity's key: keyfob key rm \(mark)     With its certificate: "
                     + "keyfob identity rm \(ShellWord.operand(text))",
                 details: error.details)
@@ -285,8 +289,8 @@ extension ItemName {
         guard !identities.contains(where: { $0.key.publicKeyHash == key.publicKeyHash }) else { return }
         let names = try [identity.key, key].map { Self.short(try Self.fingerprints(of: $0, in: keychain)) }
         throw KeychainError(
-            .ambiguous, "identity \"\(text)\" has another key by now than the one that bears its name.",
-            hint: "The identity's: keyfob key rm \(names[0])     The earlier: keyfob key rm \(names[1])",
+            .ambiguous, "identity \"\(text)\" now has another key than the one with its name.",
+            hint: "The current key: keyfob key rm \(names[0])     The earlier key: keyfob key rm \(names[1])",
             details: ["name": text])
     }
 
@@ -296,8 +300,8 @@ extension ItemName {
         else { return }
         let mark = Self.short(try Self.fingerprints(of: key, in: keychain))
         throw KeychainError(
-            .ambiguous, "key \"\(text)\" is that of identity \"\(name)\" by now.",
-            hint: "If you mean it: keyfob key rm \(mark)", details: ["name": text])
+            .ambiguous, "key \"\(text)\" now belongs to identity \"\(name)\".",
+            hint: "To remove it: keyfob key rm \(mark)", details: ["name": text])
     }
 
     /// The keys of a keychain with their labels on the token. A pair is represented by its private key.

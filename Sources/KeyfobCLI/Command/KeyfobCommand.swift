@@ -8,12 +8,12 @@ struct KeyfobCommand: ParsableCommand {
     static let version = "0.1.0"
 
     static let configuration = CommandConfiguration(
-        "keyfob", "A keychain whose safe is a PKCS#11 token.",
+        "keyfob", "A keychain that is protected by a PKCS#11 token.",
         examples: Examples(
             "keyfob init",
             "keyfob set db/prod",
             "keyfob get db/prod"),
-        discussion: "Every command takes the global options, before or after its verb; its own --help lists them.",
+        discussion: "All commands accept the global options, before or after the verb; their --help lists them.",
         version: version,
         subcommands: [
             InitCommand.self, StatusCommand.self, UnlockCommand.self, LockCommand.self, SecretGet.self, SecretSet.self,

@@ -7,7 +7,7 @@ import PKCS11
 
 /// Checks for the name of a new object.
 enum NewName {
-    /// Refuses a name by which nothing would be found again: one that is empty or blank, or begins like a URI.
+    /// Refuses a name that no command could find again: an empty or blank one, or one that starts like a URI.
     ///
     /// - Throws: `ValidationError`.
     static func check(_ name: String) throws {
@@ -20,7 +20,7 @@ enum NewName {
     /// - Throws: `ValidationError`.
     static func requireNoURI(_ name: String) throws {
         guard !PKCS11URI.hasScheme(name) else {
-            throw ValidationError("A name that begins with \"pkcs11:\" is a URI to every other command.")
+            throw ValidationError("A name cannot begin with \"pkcs11:\", because other commands read it as a URI.")
         }
     }
 

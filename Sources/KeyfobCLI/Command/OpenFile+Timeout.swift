@@ -19,7 +19,7 @@ extension OpenFile {
         } catch {
             guard error.code == .timedOut else { throw error }
             throw KeychainError(
-                error.code, "\(path) did not give all it has within \(timeout.inSeconds); nothing was changed.",
+                error.code, "the end of \(path) was not reached within \(timeout.inSeconds); nothing was changed.",
                 hint: error.hint, details: error.details, cause: error)
         }
     }

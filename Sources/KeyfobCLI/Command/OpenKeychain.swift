@@ -107,12 +107,14 @@ extension GlobalOptions {
         guard try isOn(wanted, Keychains().configuration(keychain)) else {
             throw UsageError(
                 "keychain \"\(keychain)\" is not on token \"\(token)\"; nothing was done.",
-                hint: "Give one of the two. What is where: keyfob token ls")
+                hint: "Give one of the two. Tokens and keychains: keyfob token ls")
         }
     }
 
-    /// Whether a keychain is on the token of a label or URI. The token is asked where the URI names a slot or a module,
-    /// of which the configuration says nothing; one that does not answer is not the one.
+    /// Whether a keychain is on the token of a label or URI.
+    ///
+    /// If the URI names a slot or a module, the token itself is read, because the configuration contains neither. A
+    /// token that does not answer does not match.
     static func isOn(_ wanted: PKCS11URI, _ configuration: KeychainConfiguration) -> Bool {
         // A keychain whose token URI is invalid is on no token.
         guard let token = try? PKCS11URI(configuration.token) else { return false }
@@ -160,7 +162,7 @@ extension Keychain.Options {
     /// The reason why a call of the token may take long.
     private static func reason(_ call: String) -> String {
         call == PKCS11Function.login.rawValue
-            ? " to log in" : ": a large key takes its time, and some tokens want to be touched"
+            ? " to log in" : ": large keys take time, and some tokens require a touch"
     }
 }
 
@@ -183,7 +185,7 @@ struct TerminalPrompter: Prompter {
         } catch let error as KeychainError {
             throw error
         } catch {
-            throw KeychainError(.failed, "the terminal could not be asked.", cause: error)
+            throw KeychainError(.failed, "the terminal cannot be used.", cause: error)
         }
     }
 }

@@ -40,7 +40,7 @@ struct OutputFileOptions: ParsableArguments {
         }
         guard !isDryRun else {
             return try output.emit(
-                document.telling(ofChange: false), sentence: "Nothing was written (--dry-run).")
+                document.telling(ofChange: false), sentence: "Dry run: no file was written.")
         }
         let isChanged = try destination.write(bytes(), force: force)
         guard hasFile else { return }

@@ -23,8 +23,8 @@ struct PassphraseOptions: ParsableArguments {
             return
         }
         throw UsageError(
-            "standard input cannot give both the passphrase and the file.",
-            hint: "Give one of them another source, such as --pass-source fd:3 or the name of the file.")
+            "standard input cannot provide both the passphrase and the file.",
+            hint: "Give one of them another source, such as --pass-source fd:3 or a file's name.")
     }
 
     /// The source given by `--pass-source`.

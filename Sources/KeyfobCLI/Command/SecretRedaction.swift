@@ -14,7 +14,7 @@ enum SecretRedaction {
         }
         guard let command = path.last, commands.contains(command) else { return message }
         if message.firstMatch(of: /(?s)^(Unexpected argument|\d+ unexpected arguments:) '.*'$/) != nil {
-            return "There is a word too many, which may be a secret and is not repeated."
+            return "There is an unexpected argument; it may be a secret, so it is not shown."
         }
         // Combined short options, as in -phunter2: each letter would be an option.
         if let match = message.firstMatch(of: /(?s)^Unknown option '(-[^-'])[^']+'/) {

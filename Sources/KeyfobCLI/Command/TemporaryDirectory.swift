@@ -13,7 +13,7 @@ enum TemporaryDirectory {
         var template = Array((parent + "/" + prefix + "XXXXXX").utf8CString)
         guard let made = unsafe mkdtemp(&template) else {
             throw KeychainError(
-                .fileUnavailable, "\(parent) takes no directory: \(unsafe String(cString: strerror(errno))).")
+                .fileUnavailable, "cannot create a directory in \(parent): \(unsafe String(cString: strerror(errno))).")
         }
         return unsafe String(cString: made)
     }

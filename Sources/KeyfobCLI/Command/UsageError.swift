@@ -21,16 +21,17 @@ struct UsageError: Error, CustomStringConvertible {
     static func secretOnCommandLine(item: String, options: String = "") -> UsageError {
         func words(_ more: String) -> String { ShellWord.operand(item, with: options + more) }
         return UsageError(
-            "secret values are not taken from the command line, where other users can read them.",
-            hint: "Pipe it:  printf %s \"$VALUE\" | keyfob set \(words(" --stdin"))     or just: keyfob set \(words(""))")
+            "secret values are not accepted on the command line, where other users can read them.",
+            hint: "Pipe it:  printf %s \"$VALUE\" | keyfob set \(words(" --stdin"))     "
+                + "or just: keyfob set \(words(""))")
     }
 
     /// The error for an empty name, usually from a script with an unset variable.
     static let emptyName = UsageError(
-        "an empty name names nothing.", hint: "Is a variable empty that stands in the command line?")
+        "a name must not be empty.", hint: "Check whether a variable in the command line is empty.")
 
     /// The error for a PIN in a URI. The text never repeats the URI.
     static let pinOnCommandLine = UsageError(
-        "a PIN is not taken from the command line, where other users can read it.",
+        "a PIN is not accepted on the command line, where other users can read it.",
         hint: "Leave pin-value out of the URI and give a source: --pin-source prompt | file:… | env:…")
 }

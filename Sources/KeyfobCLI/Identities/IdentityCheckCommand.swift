@@ -5,20 +5,20 @@ import Keyfob
 /// `keyfob identity check`: tries an identity out, including a real signature.
 struct IdentityCheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        "check", "Try an identity out: key, certificate, chain, trust, dates and a real signature.",
+        "check", "Test an identity: key, certificate, chain, trust, dates and a real signature.",
         examples: Examples(
             "keyfob identity check web", "keyfob identity check web --json",
             "keyfob identity check web --exit-code && systemctl reload nginx"),
         discussion: """
-            Trusted are the system's authorities and the keychain's anchors (keyfob trust ls); that neither trusts an \
-            identity needs attention, and does not keep it from working. Exits with 11 when the identity does not work; \
-            with --exit-code also with 10 when it needs attention.
+            The system's authorities and the keychain's anchors (keyfob trust ls) are trusted. An identity that neither \
+            trusts needs attention, but works. Exits with 11 if the identity does not work; with --exit-code also with \
+            10 if it needs attention.
             """)
 
     @Argument(help: "Name, fingerprint, common name or PKCS#11 URI.", completion: NameCompletion.identities)
     var name: ItemName
 
-    @Flag(help: "Exit with 10 when something needs attention.")
+    @Flag(help: "Exit with 10 if something needs attention.")
     var exitCode = false
 
     @OptionGroup(title: "Global options") var global: GlobalOptions

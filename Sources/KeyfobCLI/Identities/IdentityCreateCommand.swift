@@ -14,20 +14,20 @@ struct IdentityCreateCommand: ParsableCommand {
             "keyfob identity create web --cn www.example.org --dns www.example.org --issuer root",
             "keyfob identity create web --dns www.example.org --issuer acme:https://… --listen 80 --agree-tos"),
         discussion: """
-            The issuer is written down with the identity: keyfob identity renew needs nothing but the name. A command \
-            reads the request (PKCS#10 in PEM) and writes certificates in PEM. Where an issuer elsewhere fails, the \
-            key is kept, and the same command goes on with it, and with what an ACME server has issued for it \
-            meanwhile; so it does with a key of keyfob key generate.
+            The issuer is stored with the identity, so keyfob identity renew needs only the name. An issuer that is a \
+            command reads the request (PKCS#10 in PEM) and writes certificates in PEM. If an external issuer fails, \
+            the key is kept. The same command, run again, uses that key, and the certificate that an ACME server has \
+            issued for it in the meantime. It also uses a key made by keyfob key generate.
             """)
 
     @Argument(help: "The name of the identity.")
     var name: String
 
-    @OptionGroup(title: "Whom and what for") var wishes: CertificateOptions
-    @OptionGroup(title: "Who issues it") var issuance: IssuerOptions
+    @OptionGroup(title: "Subject and usage") var wishes: CertificateOptions
+    @OptionGroup(title: "Issuer") var issuance: IssuerOptions
     @OptionGroup(title: "The key") var key: NewKeyOptions
 
-    @Flag(help: "Succeed and change nothing where an identity has the name.")
+    @Flag(help: "Do nothing if an identity has the name.")
     var ifMissing = false
 
     @OptionGroup var mixedKeys: MixedKeysOptions
@@ -36,9 +36,11 @@ struct IdentityCreateCommand: ParsableCommand {
 
     func validate() throws {
         try NewName.check(name)
-        guard !wishes.isEmpty else { throw ValidationError("A certificate is for somebody: give --cn, --dns, …") }
+        guard !wishes.isEmpty else {
+            throw ValidationError("The certificate needs a subject: give --cn, --dns, --ip or --email.")
+        }
         guard issuance.selfSigned || issuance.issuer != nil else {
-            throw ValidationError("Who issues it? Give --self-signed or --issuer.")
+            throw ValidationError("The certificate needs an issuer: give --self-signed or --issuer.")
         }
     }
 
@@ -123,7 +125,7 @@ struct IdentityCreateCommand: ParsableCommand {
     /// for clock differences.
     private func remark(_ certificate: Certificate, _ now: Date) -> String {
         guard let seconds = issuance.seconds, certificate.notAfter < now + seconds - 86_400 else { return "" }
-        return "\n  note    the issuer gave less than the lifetime that was asked for"
+        return "\n  note    the issuer granted a shorter lifetime than requested"
     }
 }
 
@@ -203,8 +205,8 @@ enum IdentityPhrases {
         let versions = trust.versions.map { TerminalSafe.text($0) }.joined(separator: ", ")
         let command = HintedCommands.naming(keychain.name, in: trust.command)
         let end = trust.versions.count == 1 ? "which has expired" : "which have expired"
-        return "trust stays with \(versions), \(trust.isExpired ? end : "until that expires"); "
-            + "to trust the one in use: \(command)"
+        return "only \(versions) is trusted, \(trust.isExpired ? end : "until it expires"); "
+            + "to trust the version in use: \(command)"
     }
 
     /// States whether the chain is complete, such as `Chain complete (1 intermediate).`

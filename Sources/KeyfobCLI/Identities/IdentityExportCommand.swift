@@ -8,7 +8,7 @@ struct IdentityExportCommand: ParsableCommand, ContentWriter {
     static let contentFormats: [ContentFormat] = [.pkcs12]
 
     static let configuration = CommandConfiguration(
-        "export", "Write key and certificates to a PKCS#12 file, where the key may leave the token.",
+        "export", "Write key and certificates to a PKCS#12 file, if the key may leave the token.",
         examples: Examples(
             "keyfob identity export web -o web.p12 --pass-source file:/run/keys/web.pass",
             "keyfob identity export web --format pkcs12 -o web.p12",
@@ -25,7 +25,7 @@ struct IdentityExportCommand: ParsableCommand, ContentWriter {
         completion: .file())
     var destination: String?
 
-    @Flag(help: "Write to a terminal all the same.")
+    @Flag(help: "Write to a terminal anyway.")
     var force = false
 
     @OptionGroup var passphrase: PassphraseOptions
@@ -55,7 +55,7 @@ struct IdentityExportCommand: ParsableCommand, ContentWriter {
             let unknown = Value.Member(hasFile ? "bytes" : "pkcs12_b64", .null)
             return try output.emit(
                 Document(members: members + [unknown]).telling(ofChange: false),
-                sentence: "Nothing was written (--dry-run).")
+                sentence: "Dry run: no file was written.")
         }
         let isDocument = !hasFile && output.format.isMachineReadable
         if isDocument { try SensitiveOutput.refuseTerminal(force: force) }
@@ -70,6 +70,7 @@ struct IdentityExportCommand: ParsableCommand, ContentWriter {
         guard hasFile else { return }
         try output.emit(
             Document(members: members + [.init("bytes", .count(data.count))]).telling(ofChange: isChanged),
-            sentence: "Wrote \(TerminalSafe.text(fileName)): key, certificate and what is above it, under the passphrase.")
+            sentence: "Wrote \(TerminalSafe.text(fileName)): key, certificate and chain, encrypted with the "
+                + "passphrase.")
     }
 }

@@ -121,7 +121,7 @@ struct IdentityFiles {
         }
         guard certificates.count > count else {
             throw KeychainError(
-                .itemNotFound, "\(file.name) has no certificate in it.", hint: "Name the file that has it.",
+                .itemNotFound, "\(file.name) contains no certificate.", hint: "Name the file that contains it.",
                 details: ["file": file.name])
         }
     }
@@ -286,9 +286,9 @@ struct IdentityFiles {
         func refusal(cause: (any Error)? = nil) -> KeychainError {
             KeychainError(
                 .mechanismUnsupported,
-                "\(name) holds a private key of a kind that is not put on tokens here: "
-                    + "\(key.isMultiPrime ? "RSA of more than two primes" : key.publicKey.algorithm.description).",
-                hint: "RSA of two primes, EC on P-256, P-384 or P-521, and Ed25519 are.",
+                "\(name) has a private key of an unsupported kind: "
+                    + "\(key.isMultiPrime ? "RSA with more than two primes" : key.publicKey.algorithm.description).",
+                hint: "Supported: RSA with two primes, EC on P-256, P-384 or P-521, and Ed25519.",
                 details: ["file": name], cause: cause)
         }
         // OpenSSL supports this key, but tokens do not.

@@ -14,15 +14,15 @@ struct IdentityImportCommand: ParsableCommand {
             "keyfob identity import privkey.pem fullchain.pem --name web",
             "keyfob identity import --key api.key --cert api.crt --chain chain.pem --name api --replace"),
         discussion: """
-            Files are PKCS#12, PEM or DER, told apart by their content. The key's file stays where it is: delete it \
-            once the identity works (keyfob identity check). Importing the same again changes nothing.
+            Files are PKCS#12, PEM or DER; their content decides. The key's file is kept: delete it once the identity \
+            works (keyfob identity check). Importing the same again changes nothing.
             """)
 
     @Argument(help: "PKCS#12, PEM or DER files; - is standard input.")
     var files: [FileArgument] = []
 
     @Option(
-        name: [.customLong("name")], help: "The name of the identity; without one, the file's or the certificate's.")
+        name: [.customLong("name")], help: "The name of the identity; by default that of the file or certificate.")
     var label: String?
 
     @Option(help: ArgumentHelp("The file of the private key.", valueName: "file"))
@@ -36,15 +36,15 @@ struct IdentityImportCommand: ParsableCommand {
 
     @OptionGroup var passphrase: PassphraseOptions
 
-    @Flag(help: "Let the key leave the token again, as a PKCS#12 file.")
+    @Flag(help: "Allow the key to leave the token, as a PKCS#12 file.")
     var extractable = false
 
     @OptionGroup var legacy: LegacyOptions
 
-    @Flag(help: "Import a certificate that has expired, or is not valid yet.")
+    @Flag(help: "Import a certificate even if it has expired or is not valid yet.")
     var allowExpired = false
 
-    @Flag(help: "Take the name over from another identity, which is kept as an older version.")
+    @Flag(help: "Take over the name of another identity, which is kept as an older version.")
     var replace = false
 
     @OptionGroup var mixedKeys: MixedKeysOptions
@@ -102,7 +102,7 @@ struct IdentityImportCommand: ParsableCommand {
         let left = [
             (contents.keysWithoutCertificate, "private key", "without a certificate"),
             (contents.unreadableKeys.count, "private key", "that cannot be read"),
-            (contents.succeededCertificates, "certificate", "that a newer one of the same key succeeds"),
+            (contents.succeededCertificates, "certificate", "that a newer one of the same key replaces"),
         ].filter { $0.0 > 0 }.map { "Not imported: \(Phrases.counted($0.0, $0.1)) \($0.2)." }
         let given = contents.certificates.map(\.certificate)
         let kinds = pairs.map(\.key.publicKey).filter { keychain.hasKey($0) != true }.map { $0.algorithm == .ed25519 }
@@ -112,7 +112,7 @@ struct IdentityImportCommand: ParsableCommand {
             let lines = try IdentityImportReport.lines(reports, summary, keychain, on: now)
             return try output.emit(
                 document(reports, isChanged: false, keychain, now),
-                sentence: (lines + left + ["Nothing was imported (--dry-run)."]).joined(separator: "\n"))
+                sentence: (lines + left + ["Dry run: nothing was imported."]).joined(separator: "\n"))
         }
         var imports: [IdentityImport] = []
         for (pair, name) in zip(pairs, names) {

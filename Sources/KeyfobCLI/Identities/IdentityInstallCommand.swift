@@ -6,27 +6,27 @@ import KeyfobOpenSSL
 /// `keyfob identity install`: stores an issued certificate for an existing key.
 struct IdentityInstallCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        "install", "Put an issued certificate together with its key.",
+        "install", "Install an issued certificate for its key.",
         examples: Examples(
             "keyfob identity install api --cert api.crt --chain chain.pem",
             "keyfob identity install api --cert fullchain.pem",
             "keyfob identity install api --cert - < api.crt"),
         discussion: """
-            The key is one that was made under the name. A certificate for another key is refused. A root among \
-            the files is not stored: whom to trust is said by keyfob trust add. \
-            The certificate that bore the name before is kept as NAME@DAY: keyfob identity retire.
+            NAME is the name of a key on the token. A certificate for another key is refused. A root among the files \
+            is not stored; to trust it: keyfob trust add. The previous certificate with the name is kept as NAME@DAY \
+            until keyfob identity retire.
             """)
 
     @Argument(help: "The name of the key.")
     var name: String
 
-    @Option(help: ArgumentHelp("The file of the certificate, and perhaps of those above it.", valueName: "file"))
+    @Option(help: ArgumentHelp("The file of the certificate; it may also contain the chain.", valueName: "file"))
     var cert: FileArgument
 
     @Option(help: ArgumentHelp("Files of the certificates above it.", valueName: "file"))
     var chain: [FileArgument] = []
 
-    @Flag(help: "Install a certificate that has expired, or is not valid yet.")
+    @Flag(help: "Install a certificate even if it has expired or is not valid yet.")
     var allowExpired = false
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
@@ -57,7 +57,7 @@ struct IdentityInstallCommand: ParsableCommand {
                 Self.document(
                     IdentityPhrases.plan(name, keychain, issuer: policy?.issuer, certificate: leaf),
                     leavesRootOut: nil),
-                sentence: "Nothing was installed (--dry-run).")
+                sentence: "Dry run: nothing was installed.")
         }
         let made = try keychain.installIdentity(
             name, certificate: leaf, chain: own.filter { $0 != leaf } + above, fileName: cert.name)
@@ -78,9 +78,9 @@ struct IdentityInstallCommand: ParsableCommand {
                 let command = HintedCommands.naming(keychain.name, in: "keyfob trust add FILE")
                 lines.append(
                     "Its root \(TerminalSafe.text(CertificatePhrases.subject(root))) was not stored. "
-                        + "If you trust it, from a file of its own: \(command)")
+                        + "To trust it, put it into a separate file: \(command)")
             }
-            lines += made.kept.map { "The certificate before is kept as \(TerminalSafe.text($0))." }
+            lines += made.kept.map { "The previous certificate is kept as \(TerminalSafe.text($0))." }
             if let trust { lines.append("Note: \(IdentityPhrases.sentence(trust, keychain))") }
             lines.append("Identity \"\(shown)\" is ready.")
         }

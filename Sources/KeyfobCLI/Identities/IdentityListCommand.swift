@@ -7,7 +7,7 @@ import PKCS11
 /// `keyfob identity ls`: lists the identities and their states.
 struct IdentityListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        "ls", "List the identities and how they stand.",
+        "ls", "List the identities and their state.",
         examples: Examples(
             "keyfob identity ls", "keyfob identity ls --json", "keyfob identity ls --keychain site --format tsv"),
         aliases: ["list"])

@@ -11,15 +11,15 @@ struct IdentityRemoveCommand: ParsableCommand {
             "keyfob identity rm web", "keyfob identity rm old --yes", "keyfob identity rm old --dry-run"),
         discussion:
             """
-            The key stays while another certificate of the keychain needs it, such as that of an older version: keyfob \
-            identity retire. Certificates of authorities stay.
+            The key is kept if another certificate of the keychain needs it, such as that of an older version (keyfob \
+            identity retire). Certificates of authorities are kept.
             """,
         aliases: ["remove", "delete"])
 
     @Argument(help: "Name, fingerprint or PKCS#11 URI.", completion: NameCompletion.identities)
     var name: ItemName
 
-    @Flag(help: "Succeed where there is no such identity.")
+    @Flag(help: "Succeed if there is no such identity.")
     var ifExists = false
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
@@ -112,11 +112,11 @@ private struct IdentityRemainder {
     /// A note about what remains, with a leading space; empty if nothing remains.
     func remark(in keychain: Keychain) -> String {
         func list(_ names: [String]) -> String { names.map { "\"\($0)\"" }.joined(separator: ", ") }
-        var remark = keepsKey ? " Its key stays: \(list(sharers)) \(sharers.count == 1 ? "has" : "have") it" : ""
+        var remark = keepsKey ? " Its key stays: \(list(sharers)) \(sharers.count == 1 ? "uses" : "use") it" : ""
         let others = versions.filter { !sharers.contains($0) }
         if !others.isEmpty {
             let told = others.count == 1
-                ? "An older version stays, with its own key: " : "Older versions stay, with keys of their own: "
+                ? "An older version stays, with its own key: " : "Older versions stay, with their own keys: "
             remark += (keepsKey ? ". " : " ") + told + list(others)
         }
         if !versions.isEmpty {

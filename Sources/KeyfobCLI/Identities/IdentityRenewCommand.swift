@@ -6,7 +6,7 @@ import KeyfobOpenSSL
 /// `keyfob identity renew`: gets the next certificate under the same name.
 struct IdentityRenewCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        "renew", "Get the next certificate of an identity.",
+        "renew", "Renew the certificate of an identity.",
         examples: Examples(
             """
             keyfob identity renew --all \\
@@ -16,37 +16,36 @@ struct IdentityRenewCommand: ParsableCommand {
             "keyfob identity renew api",
             "keyfob identity renew api --new-key --force"),
         discussion: """
-            A renewal is due when 66% of the lifetime have passed. The issuer is the one that the identity was made \
-            with, unless another is named; the version before is kept as NAME@DAY until keyfob identity retire. With \
-            --all, every identity that is due and whose issuer is known. The command of --exec is run by a shell, \
-            once, after something was renewed; where it fails, is interrupted or takes too long, the next renew with \
-            --exec runs it again. It is given no variable that holds a secret, and none of KEYFOB_…: name the keychain \
-            there, with -k.
+            A renewal is due after 66% of the lifetime. The issuer is the stored one, unless another is given. The \
+            previous version is kept as NAME@DAY until keyfob identity retire. --all renews every identity that is due \
+            and has a known issuer. After a renewal, a shell runs the command of --exec once. If it fails, is \
+            interrupted or takes too long, the next renew with --exec runs it again. Its environment contains no \
+            secrets and no KEYFOB_… variables: select the keychain with -k.
             """)
 
     @Argument(help: "Name, fingerprint, common name or PKCS#11 URI.", completion: NameCompletion.identities)
     var name: ItemName?
 
-    @Flag(help: "Every identity whose renewal is due and whose issuer is known.")
+    @Flag(help: "Renew every identity that is due and has a known issuer.")
     var all = false
 
-    @Flag(help: "Renew although it is not due yet.")
+    @Flag(help: "Renew even if it is not due yet.")
     var force = false
 
-    @Flag(help: "A new key for the next certificate, and for each from now on.")
+    @Flag(help: "Use a new key for this and every later certificate.")
     var newKey = false
 
-    @Flag(help: "The same key for the next certificate, and from now on.")
+    @Flag(help: "Keep the same key for this and every later certificate.")
     var sameKey = false
 
-    @OptionGroup(title: "Who issues it") var issuance: IssuerOptions
+    @OptionGroup(title: "Issuer") var issuance: IssuerOptions
     @OptionGroup(title: "The new key") var key: NewKeyOptions
 
     @Option(
         help: ArgumentHelp(
             """
-            What to run after a renewal, as keyfob uri NAME --for PROGRAM prints it. Killed where it takes longer than \
-            10 minutes; --timeout can give it more, and never less.
+            The command to run after a renewal, as printed by keyfob uri NAME --for PROGRAM. It is killed after 10 \
+            minutes; --timeout can extend this limit, but not shorten it.
             """,
             valueName: "command"))
     var exec: String?
@@ -100,14 +99,14 @@ struct IdentityRenewCommand: ParsableCommand {
         if renewed.isEmpty, !waiting.isEmpty, interruption == nil {
             let names = TerminalSafe.text(waiting.joined(separator: ", "))
             try output.say(
-                "\(names): renewed before, but the command after it did not end well; "
+                "\(names): renewed before, but the command after it failed; "
                     + (global.dryRun ? "it would be run again" : "running it again"))
         }
         var (status, hookFailure): (Int32?, KeychainError?) = (nil, nil)
         if let exec, !global.dryRun, interruption == nil, !(renewed + waiting).isEmpty {
             (status, hookFailure) = try run(exec, after: renewed + waiting, keychain, output, pending)
         }
-        if all, identities.isEmpty { try output.say("Nothing to do: no identity has an issuer that is known.") }
+        if all, identities.isEmpty { try output.say("Nothing to do: no identity has a known issuer.") }
         if output.format.isMachineReadable {
             var members: [Value.Member] = [
                 .init("changed", .boolean(!renewed.isEmpty)), .init("dry_run", .boolean(global.dryRun)),
@@ -130,7 +129,7 @@ struct IdentityRenewCommand: ParsableCommand {
         guard let status else {
             return KeychainError(
                 .timedOut, what + "did not end within \(span) and was killed.",
-                hint: "--timeout gives it longer. " + hint, details: ["command": exec])
+                hint: "--timeout gives it more time. " + hint, details: ["command": exec])
         }
         return KeychainError(
             .failed, what + "ended with status \(status).", hint: hint, details: ["status": String(status)])
@@ -250,7 +249,7 @@ struct IdentityRenewCommand: ParsableCommand {
         guard let description = try issuance.description() ?? identity.renewalPolicy?.issuer else {
             throw KeychainError(
                 .invalidArgument, "identity \"\(identity.label ?? "")\" has no issuer to renew it.",
-                hint: "Give --self-signed or --issuer once; it is kept.", details: ["name": identity.label ?? ""])
+                hint: "Give --self-signed or --issuer once; it is stored.", details: ["name": identity.label ?? ""])
         }
         guard Self.isDue(percent) || force else {
             try output.say(
@@ -269,7 +268,7 @@ struct IdentityRenewCommand: ParsableCommand {
             try mixedKeys.check(adding: [key.kind == .ed25519], to: keychain)
         }
         guard !global.dryRun else {
-            try output.say("  nothing was done (--dry-run)")
+            try output.say("  dry run: nothing was done")
             return (try document(unchanged: identity, keychain, output), .unchanged)
         }
         let issuer = try description.resolved(for: keychain, global, issuance)
@@ -299,7 +298,7 @@ struct IdentityRenewCommand: ParsableCommand {
             guard !force, let failure, failure.code == .vaultBusy, let current, current.der != identity.der,
                 try !Self.isDue(Self.percentUsed(of: current, on: now))
             else { throw error }
-            try output.say("  nothing to do any more: \(TerminalSafe.text(failure.message))")
+            try output.say("  no longer needed: \(TerminalSafe.text(failure.message))")
             return (try document(unchanged: current, keychain, output), .leftToAnother)
         }
         let end = RFC3339.day(of: try made.identity.certificate().notAfter)
@@ -308,7 +307,7 @@ struct IdentityRenewCommand: ParsableCommand {
         let trust = try keychain.staleTrust(by: made)
         if let trust { try output.say("  " + IdentityPhrases.sentence(trust, keychain)) }
         if case .new = wanted, identity.renewalPolicy?.renewsKey != true {
-            try output.say("  each renewal makes a new key from now on; --same-key ends that")
+            try output.say("  from now on, each renewal makes a new key; --same-key ends this")
         }
         return (
             try IdentityPhrases.document(

@@ -12,8 +12,8 @@ struct IdentityUseCommand: ParsableCommand {
             "keyfob identity use api --service mail.example.org --json"),
         discussion: """
             A service is a URL, the beginning of one, a host, *.DOMAIN for all hosts below it, or an e-mail address; \
-            the closest preference counts. Without --service the name must be that of an older version (keyfob \
-            identity ls), which then changes places with the one in use.
+            the most specific preference applies. Without --service, NAME must be an older version (keyfob identity \
+            ls). It becomes the version in use, and the previous one is kept.
             """)
 
     @Argument(help: "Name, fingerprint, common name or PKCS#11 URI.", completion: NameCompletion.identities)
@@ -22,14 +22,14 @@ struct IdentityUseCommand: ParsableCommand {
     @Option(help: ArgumentHelp("The service to prefer it for.", valueName: "url"))
     var service: String?
 
-    @Flag(help: "Put a version into use that has expired, or is not valid yet.")
+    @Flag(help: "Use a version even if it has expired or is not valid yet.")
     var allowExpired = false
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
         guard service == nil || !allowExpired else {
-            throw ValidationError("--allow-expired is for a version to put into use, without --service.")
+            throw ValidationError("--allow-expired and --service exclude each other.")
         }
     }
 
@@ -63,17 +63,18 @@ struct IdentityUseCommand: ParsableCommand {
         guard !global.dryRun else {
             let document = try IdentityPhrases.document(
                 identity, isChanged: false, keychain, isDryRun: true)
-            return try output.emit(document, sentence: "Nothing was changed (--dry-run).")
+            return try output.emit(document, sentence: "Dry run: nothing was changed.")
         }
         let made = try keychain.use(identity)
-        let kept = made.kept.map { " The one before is kept as \(TerminalSafe.text($0))." }.joined()
+        let kept = made.kept.map { " The previous one is kept as \(TerminalSafe.text($0))." }.joined()
         let trust = try keychain.staleTrust(by: made)
         let remark = trust.map { "\nNote: \(IdentityPhrases.sentence($0, keychain))" } ?? ""
         let document = try IdentityPhrases.document(
             made.identity, isChanged: true, keychain, kept: made.kept, trust: trust)
         try output.emit(
             document,
-            sentence: "\"\(TerminalSafe.text(current))\" is the certificate of \(TerminalSafe.text(label)) now.\(kept)\(remark)")
+            sentence: "\"\(TerminalSafe.text(current))\" is now the certificate of \(TerminalSafe.text(label))."
+                + "\(kept)\(remark)")
     }
 }
 
@@ -85,9 +86,9 @@ struct IdentityRetireCommand: ParsableCommand {
             "keyfob identity retire api", "keyfob identity retire api@2026-05-02 --yes",
             "keyfob identity retire api --expired"),
         discussion: """
-            A renewal keeps the version before, for connections that still use it. Its key goes with it, unless \
-            another certificate needs it. The version in use is never retired (keyfob identity rm), nor an authority's \
-            that is trusted or issued what is in use.
+            A renewal keeps the previous version, for connections that still use it. Retiring it also destroys its key, \
+            unless another certificate needs the key. The version in use is never retired (see keyfob identity rm), \
+            nor is a version of an authority that is trusted or that issued a certificate in use.
             """)
 
     @Argument(
@@ -139,7 +140,8 @@ struct IdentityRetireCommand: ParsableCommand {
                 let own = try keychain.versions(of: first)
                 guard own.count == orphans.count else {
                     throw KeychainError(
-                        .ambiguous, "nobody is called \"\(name)\" now, and its older versions have several owners.",
+                        .ambiguous,
+                        "no identity is called \"\(name)\", and the older versions belong to several identities.",
                         hint: "Name each: keyfob cert ls --all", details: ["name": name])
                 }
                 return own

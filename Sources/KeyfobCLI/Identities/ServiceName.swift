@@ -15,10 +15,10 @@ struct ServiceName {
             + "--service https://example.org/api, --service mail.example.org, --service '*.example.org'"
         guard argument.contains(where: { !$0.isWhitespace }) else {
             throw UsageError(
-                "an empty service is none.", hint: "Is a variable empty that stands in the command line? \(forms)")
+                "a service must not be empty.", hint: "Check whether a variable in the command line is empty. \(forms)")
         }
         guard !argument.unicodeScalars.contains(where: TerminalSafe.isHidden) else {
-            throw UsageError("\"\(TerminalSafe.text(argument))\" has a control character, which no service has.", hint: forms)
+            throw UsageError("\"\(TerminalSafe.text(argument))\" contains a control character.", hint: forms)
         }
         text = argument
     }

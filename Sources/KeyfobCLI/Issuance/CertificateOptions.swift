@@ -33,7 +33,7 @@ struct CertificateOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The whole subject, such as 'CN=web,O=Example,C=DE'.", valueName: "name"))
     var subject: String?
 
-    @Option(help: ArgumentHelp("A host name; may be given several times, as all of the following.", valueName: "host"))
+    @Option(help: ArgumentHelp("A host name; this and the following options may be repeated.", valueName: "host"))
     var dns: [String] = []
 
     @Option(help: ArgumentHelp("An IP address.", valueName: "address"))
@@ -48,29 +48,29 @@ struct CertificateOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Another name: an object identifier, a colon and text.", valueName: "oid:text"))
     var otherName: [String] = []
 
-    @Option(help: ArgumentHelp("What for: server (unless given), client, email, code-signing, time-stamping or any."))
+    @Option(help: ArgumentHelp("The usage: server (the default), client, email, code-signing, time-stamping or any."))
     var usage: [UsageName] = []
 
-    @Flag(help: "An authority, which may issue certificates itself.")
+    @Flag(help: "Make an authority, which can issue certificates.")
     var authority = false
 
-    @Option(help: ArgumentHelp("How many authorities may stand below an authority.", valueName: "number"))
+    @Option(help: ArgumentHelp("The maximum number of authorities below an authority.", valueName: "number"))
     var pathLength: Int?
 
     func validate() throws {
         if cn != nil, subject != nil { throw ValidationError("--cn is part of --subject; give one of them.") }
-        if pathLength != nil, !authority { throw ValidationError("--path-length is for an --authority.") }
-        if authority, !usage.isEmpty { throw ValidationError("an --authority issues; --usage is for others.") }
+        if pathLength != nil, !authority { throw ValidationError("--path-length requires --authority.") }
+        if authority, !usage.isEmpty { throw ValidationError("--authority and --usage exclude each other.") }
         let purposes = Set(usage.map(\.usage))
         if purposes.contains(.timeStamping), purposes.count > 1 {
-            throw ValidationError("a certificate for time-stamping is for nothing else (RFC 3161).")
+            throw ValidationError("time-stamping excludes all other usages (RFC 3161).")
         }
         for address in ip where GeneralName(ipAddress: address) == nil {
-            throw ValidationError("\"\(TerminalSafe.text(address))\" is no IP address.")
+            throw ValidationError("\"\(TerminalSafe.text(address))\" is not an IP address.")
         }
         // Clients match an address only against the address names of a certificate.
         for host in dns where GeneralName(ipAddress: host) != nil {
-            throw ValidationError("\"\(TerminalSafe.text(host))\" is an address and no host name; give it with --ip.")
+            throw ValidationError("\"\(TerminalSafe.text(host))\" is an address, not a host name; give it with --ip.")
         }
         for name in otherName where Self.parts(name) == nil {
             throw ValidationError(
@@ -93,8 +93,8 @@ struct CertificateOptions: ParsableArguments {
             return try cn.map { try DistinguishedName(commonName: $0) } ?? .empty
         } catch let error as CryptoError {
             throw KeychainError(
-                .invalidArgument, "that is no subject of a certificate: \(error.detail).",
-                hint: "Such as: --subject 'CN=web,O=Example,C=DE'", cause: error)
+                .invalidArgument, "invalid subject: \(error.detail).",
+                hint: "Example: --subject 'CN=web,O=Example,C=DE'", cause: error)
         }
     }
 
@@ -107,7 +107,7 @@ struct CertificateOptions: ParsableArguments {
         do {
             names += try otherName.compactMap(Self.parts).map { try .otherName(OID(rawValue: $0.0), text: $0.1) }
         } catch let error as CryptoError {
-            throw KeychainError(.invalidArgument, "that is no name for a certificate: \(error.detail).", cause: error)
+            throw KeychainError(.invalidArgument, "invalid name: \(error.detail).", cause: error)
         }
         guard !authority else {
             var extensions = CertificateExtensions.authority(pathLength: pathLength)
@@ -145,21 +145,21 @@ struct CertificateOptions: ParsableArguments {
 struct NewKeyOptions: ParsableArguments {
     // `--type` is the name of this option in `keyfob key generate`.
     @Option(
-        name: [.customLong("key"), .customLong("type")], help: "The kind of key: rsa, ec (unless given) or ed25519.")
+        name: [.customLong("key"), .customLong("type")], help: "The kind of key: rsa, ec (the default) or ed25519.")
     var kind: Kind?
 
-    @Option(help: "Bits of an RSA key, 2048 to 4096; 3072 unless given.")
+    @Option(help: "The size of an RSA key in bits, 2048 to 4096; 3072 by default.")
     var size: Int?
 
-    @Option(help: "The curve of an EC key: p256 (unless given), p384 or p521.")
+    @Option(help: "The curve of an EC key: p256 (the default), p384 or p521.")
     var curve: KeyGenerateCommand.Curve?
 
     /// The kinds of keys that certificates support.
     enum Kind: String, CaseIterable, ExpressibleByArgument { case rsa, ec, ed25519 }
 
     func validate() throws {
-        if size != nil, kind != .rsa { throw ValidationError("--size is for --key rsa.") }
-        if curve != nil, kind == .rsa || kind == .ed25519 { throw ValidationError("--curve is for --key ec.") }
+        if size != nil, kind != .rsa { throw ValidationError("--size requires --key rsa.") }
+        if curve != nil, kind == .rsa || kind == .ed25519 { throw ValidationError("--curve requires --key ec.") }
     }
 
     /// Whether a kind or a curve was given.

@@ -10,13 +10,13 @@ struct IssuerOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            Who issues it: an authority of the keychain by its name, exec:COMMAND, or acme:URL of a directory. The \
-            command is run without a shell; its words may be quoted.
+            The issuer: the name of an authority in the keychain, exec:COMMAND, or acme:URL of a directory. The \
+            command runs without a shell; its words may be quoted.
             """,
             valueName: "issuer"))
     var issuer: String?
 
-    @Option(help: ArgumentHelp("The keychain of an authority that is in another one.", valueName: "name"))
+    @Option(help: ArgumentHelp("The keychain of the authority, if it is another one.", valueName: "name"))
     var issuerKeychain: String?
 
     @Option(
@@ -26,41 +26,44 @@ struct IssuerOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "With acme, where there is no web server: answer HTTP-01 challenges here; a port, or an address and a port.",
+            "With acme, without a web server: where to answer HTTP-01 challenges, a port or address and port.",
             valueName: "address"))
     var listen: String?
 
     @Option(
         help: ArgumentHelp(
             """
-            With acme: a command for DNS-01 challenges, which wildcards need; it is given add or remove, the record's \
-            name, and the content of its TXT record. Where add fails, remove follows, with or without a record. Run \
-            without a shell.
+            With acme: a command for DNS-01 challenges, which wildcards need. Its arguments are add or remove, the \
+            record's name, and the content of the TXT record. If add fails, remove follows, even if there is no \
+            record. Runs without a shell.
             """,
             valueName: "command"))
     var dnsHook: String?
 
     @Option(
         help: ArgumentHelp(
-            "With acme: the key identifier of an account that you have with the authority elsewhere.", valueName: "id"))
+            "With acme: the key identifier of an existing account with the authority.", valueName: "id"))
     var eabKid: String?
 
     @Option(
         help: ArgumentHelp(
-            "Where the HMAC key of that account comes from, in base64url: env:NAME, file:PATH, …; needed once.",
+            "The source of that account's HMAC key, in base64url: env:NAME, file:PATH, …; needed once.",
             valueName: "source"))
     var eabKeySource: String?
 
-    @Option(help: ArgumentHelp("With acme: an e-mail address for the authority; several times.", valueName: "address"))
+    @Option(
+        help: ArgumentHelp("With acme: an e-mail address for the authority; may be repeated.", valueName: "address"))
     var contact: [String] = []
 
     @Flag(help: "With acme: agree to the authority's terms of service.")
     var agreeTos = false
 
-    @Option(help: ArgumentHelp("With acme: whom to trust with the directory itself, in PEM.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("With acme: the authority of the directory's own certificate, in PEM.", valueName: "file"))
     var acmeCa: String?
 
-    @Option(help: ArgumentHelp("For how long, such as 90d; an issuer elsewhere may decide.", valueName: "duration"))
+    @Option(
+        help: ArgumentHelp("The lifetime, such as 90d; an external issuer may choose another.", valueName: "duration"))
     var lifetime: TimeSpan?
 
     func validate() throws {
@@ -79,14 +82,14 @@ struct IssuerOptions: ParsableArguments {
         guard !isACME || ways.count == 1 else {
             throw ValidationError(
                 """
-                --issuer acme:URL needs one way to answer its challenges: --web-root DIR where a web server of the host \
-                finds its files, --listen 80 where there is none, or --dns-hook COMMAND.
+                --issuer acme:URL needs one way to answer challenges: --web-root DIR, the files of the host's web server, \
+                --listen 80 without a web server, or --dns-hook COMMAND.
                 """)
         }
         try lifetime?.requireUnit(for: "--lifetime", probably: "d")
-        if let lifetime, lifetime.duration <= .zero { throw ValidationError("A certificate lives longer than that.") }
+        if let lifetime, lifetime.duration <= .zero { throw ValidationError("The lifetime must be greater than zero.") }
         guard (eabKid == nil) == (eabKeySource == nil) else {
-            throw ValidationError("--eab-kid and --eab-key-source belong together.")
+            throw ValidationError("Give --eab-kid and --eab-key-source together.")
         }
     }
 
@@ -126,11 +129,11 @@ struct IssuerOptions: ParsableArguments {
     private static func words(_ command: String, of option: String) throws -> [String] {
         guard let words = CommandWords.split(command) else {
             throw UsageError(
-                "the command of \(option) ends inside of quotes, or with a backslash.",
-                hint: "Such as \"/usr/local/bin/sign --profile 'web servers'\"")
+                "the command of \(option) ends inside quotes or with a backslash.",
+                hint: "Example: \"/usr/local/bin/sign --profile 'web servers'\"")
         }
         guard !words.isEmpty else {
-            throw UsageError("\(option) needs a command.", hint: "Such as /usr/local/bin/sign")
+            throw UsageError("\(option) needs a command.", hint: "Example: /usr/local/bin/sign")
         }
         return words
     }

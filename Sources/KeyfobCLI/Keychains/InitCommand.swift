@@ -11,12 +11,11 @@ struct InitCommand: ParsableCommand {
             "keyfob init --unattended --json",
             "keyfob init --keychain site --token hsm1 --pin-source credential:keyfob-site"),
         discussion:
-            "Run again it checks that the keychain opens, and changes nothing. With --token the keychain is put "
-            + "on a token that is there, which is never initialised. "
-            + "The keychain becomes the default one where there is none, but not with --unattended and a name other "
-            + "than login. The keychain is left unlocked where that takes a "
-            + "passphrase or PIN; in a document, \"unlocked\" is false where it is not, and null where it takes none. "
-            + "The document of a run that changes nothing has the same members; what only the making knows is null.")
+            "Run again, it checks that the keychain opens, and changes nothing. --token selects an existing token, "
+            + "which is never initialised. The keychain becomes the default if there is none, except with "
+            + "--unattended and a name other than login. A keychain with a passphrase or PIN is left unlocked; in "
+            + "documents, \"unlocked\" is false if it is locked, and null if it has neither. The document of a run "
+            + "that changes nothing has the same members; those that only a creation determines are null.")
 
     @OptionGroup(title: "New keychain")
     var creation: CreationOptions

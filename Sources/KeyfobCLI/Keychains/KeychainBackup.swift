@@ -34,11 +34,14 @@ struct KeychainBackup: ParsableCommand {
         let url = URL(fileURLWithPath: file).standardizedFileURL
         if global.dryRun {
             return try output.emit(
-                document(name, url, nil), sentence: "Would write a backup of keychain \"\(name)\" to \(TerminalSafe.text(file)).")
+                document(name, url, nil),
+                sentence: "Would write a backup of keychain \"\(name)\" to \(TerminalSafe.text(file)).")
         }
         let made = try keychains.backUp(name, to: url, isReplacing: force, timeout: global.patience)
         var sentences = ["Wrote a backup of keychain \"\(name)\" to \(TerminalSafe.text(file))."]
-        if !made.containsToken { sentences.append("Its keys and certificates stay on the token and are not in the file.") }
+        if !made.containsToken {
+            sentences.append("Its keys and certificates stay on the token and are not in the file.")
+        }
         if made.containsPIN { sentences.append("The file contains the token's PIN: keep it like a key.") }
         try output.emit(document(name, url, made), sentence: sentences.joined(separator: "\n"))
     }

@@ -5,37 +5,36 @@ import Keyfob
 /// `keyfob keychain check`: checks the integrity of the vault.
 struct KeychainCheck: ParsableCommand {
     static let configuration = CommandConfiguration(
-        "check", "Check that no item of a keychain was damaged, put back, added or removed behind its back.",
+        "check", "Check that the items of a keychain are complete, current and undamaged.",
         examples: Examples(
             "keyfob keychain check --secrets",
             "keyfob keychain check site --accept",
             "keyfob keychain check site --remove-damaged --repair"),
         discussion:
             """
-            Reads every item, and no secret; with --secrets also opens each, which takes a token operation, and shows \
-            none. Also looks whether the token has the keys and certificates that the vault knows, and whether all that \
-            is on it can be read. Exits with 9 when something is found. Also reports tokens of keyfob's own that no \
-            keychain uses, and removals of keychains that were interrupted.
+            Reads every item, but no secret. --secrets also opens each secret, which takes a token operation, and shows \
+            none. Also checks that the token has the keys and certificates that the vault lists, and that all its \
+            objects can be read. Reports tokens made by keyfob that no keychain uses, and interrupted removals of \
+            keychains. Exits with 9 if something is found.
 
-            With --accept the items are taken as they are: for a vault of which there is no backup. Old copies of items \
-            then pass for new ones; what is damaged itself stays so. Keys and certificates that another program has \
-            removed from the token are forgotten.
+            --accept accepts the items as they are, for a vault without a backup. Old copies of items then count as \
+            current; damaged items stay damaged. Keys and certificates that another program has removed from the token \
+            are forgotten.
 
-            With --remove-damaged the items that fail their integrity check are removed, since they cannot be read any \
-            more: passwords for good, and what is noted of certificates and keys, which themselves stay on the token.
+            --remove-damaged removes the items that fail their integrity check, because they can no longer be read: \
+            passwords, permanently, and the vault's notes on certificates and keys, which themselves stay on the token.
 
-            With --repair the keys and certificates are destroyed that an interrupted command has left on the token and \
-            that no list shows, and empty files of SoftHSM are removed. Without it the same command, given again, uses \
-            them.
+            --repair destroys the keys and certificates that an interrupted command has left on the token and that no \
+            list shows, and removes empty files of SoftHSM. Otherwise the interrupted command, run again, uses them.
             """)
 
     @Argument(help: "The keychain.", completion: NameCompletion.keychains)
     var name: String?
 
-    @Flag(help: "Open every secret, too, and show none.")
+    @Flag(help: "Also open every secret; none is shown.")
     var secrets = false
 
-    @Flag(help: "Take the items that are there for the ones that were written last, and forget what the token lost.")
+    @Flag(help: "Accept the present items as current, and forget objects that the token has lost.")
     var accept = false
 
     @Flag(help: "Remove the items that fail their integrity check.")
@@ -55,7 +54,7 @@ struct KeychainCheck: ParsableCommand {
         var removed: [VaultFinding] = []
         var isChanged = false
         let odd = findings.filter(\.code.canBeAccepted)
-        if accept, !odd.isEmpty, try isWanted("Take the items as they are?", odd) {
+        if accept, !odd.isEmpty, try isWanted("Accept the items as they are?", odd) {
             let count = try keychain.acceptVault()
             isChanged = true
             lines.append("Accepted \(Phrases.counted(count, "item")) of keychain \"\(keychain.name)\" as they are.")
@@ -77,7 +76,7 @@ struct KeychainCheck: ParsableCommand {
         let unlisted = findings.filter { [.objectUnlisted, .objectUnreadable].contains($0.code) }
         if repair, !unlisted.isEmpty {
             let token = "token \"\(keychain.tokenLabel)\""
-            let what = "what interrupted commands have left on \(token)"
+            let what = "the leftovers of interrupted commands on \(token)"
             if global.dryRun { lines.append("Would destroy \(what).") }
             if try isWanted("Destroy \(what)? This cannot be undone.", unlisted) {
                 let destroyed = try keychain.removeUnlistedObjects()
@@ -89,7 +88,7 @@ struct KeychainCheck: ParsableCommand {
         }
         // Without the wrapping key, no secret can be opened.
         if secrets, !findings.contains(where: { [.wrappingKeyAbsent, .wrappingKeyDamaged].contains($0.code) }) {
-            findings += try Waiting.notice("every secret to be opened", isShown: global.showsProgress) {
+            findings += try Waiting.notice("all secrets to be opened", isShown: global.showsProgress) {
                 try keychain.secretFindings()
             }
         }
@@ -124,11 +123,11 @@ struct KeychainCheck: ParsableCommand {
         if passwords > 0 { parts.append(Phrases.counted(passwords, "password")) }
         if notes > 0 {
             parts.append(
-                "what the vault has noted of \(Phrases.counted(notes, "object")) "
+                "the vault's notes on \(Phrases.counted(notes, "object")) "
                     + "(certificates and keys stay on the token)"
             )
         }
-        if others > 0 { parts.append("\(Phrases.counted(others, "item")) of which not even the kind can be told") }
+        if others > 0 { parts.append("\(Phrases.counted(others, "item")) of unknown kind") }
         return parts.joined(separator: "; ")
     }
 
@@ -146,7 +145,8 @@ struct KeychainCheck: ParsableCommand {
         if findings.contains(where: { $0.code == .wrappingKeyAbsent }) {
             let token = TerminalSafe.text(keychain.tokenLabel)
             lines.append(
-                "    Was token \"\(token)\" re-initialised or exchanged? Restore its backup: nothing else has the key.")
+                "    Was token \"\(token)\" re-initialised or exchanged? Restore its backup; there is no other copy of "
+                    + "the key.")
         }
         let command = "keyfob keychain check \(ShellWord.quoted(keychain.name))"
         // A backup of the vault does not restore objects of the token.
@@ -157,13 +157,13 @@ struct KeychainCheck: ParsableCommand {
             lines.append("    " + KeychainError.restoring(vault: keychain.configuration.vault))
         }
         if findings.contains(where: \.code.canBeAccepted) {
-            lines.append("    Or take the items as they are: \(command) --accept")
+            lines.append("    Or accept the items as they are: \(command) --accept")
         }
         if findings.contains(where: \.code.canBeRemoved) {
-            lines.append("    Or remove what is damaged, for good: \(command) --remove-damaged")
+            lines.append("    Or remove the damaged items permanently: \(command) --remove-damaged")
         }
         if findings.contains(where: { [.objectUnlisted, .objectUnreadable].contains($0.code) }) {
-            lines.append("    Destroy what interrupted commands have left: \(command) --repair")
+            lines.append("    Destroy the objects that interrupted commands have left: \(command) --repair")
         }
         if !output.isQuiet, !output.format.isMachineReadable { lines += try UnusedTokens.lines() }
         let document = Document([

@@ -55,7 +55,7 @@ extension KeychainConfiguration {
             .init("wrap_suite", .optional(suite)), .init("default", .boolean(isDefault)),
             .init("recovery_file", .optional(recoveryFile)),
             .init("pin_source", .optional(pinSource.map { Self.shown(pinSource: $0) })),
-            .init("protection", .string(protection ?? "the token wants no login")),
+            .init("protection", .string(protection ?? "the token requires no login")),
             .init("unlocked", isUnlocked.map { .boolean($0) } ?? .null),
         ]
     }
@@ -65,16 +65,17 @@ extension KeychainConfiguration {
 
     /// The note for a new keychain that opens without asking, because of its source.
     var opennessBySource: String {
-        "From now on the \(pinName) comes from \(pinSourceName ?? ""): whoever reads that opens the keychain."
+        "From now on, the \(pinName) comes from \(pinSourceName ?? ""). Anyone who can read it can open the keychain."
     }
 
     /// The note for a locked keychain that opens without asking, because of its source.
     var opennessThoughLocked: String {
-        "Keychain \"\(name)\" opens without asking all the same: its \(pinName) comes from \(pinSourceName ?? "")."
+        "Keychain \"\(name)\" still opens without asking: its \(pinName) comes from \(pinSourceName ?? "")."
     }
 
     /// The note for a keychain whose token needs no login.
     var opennessWithoutLogin: String {
-        "Token \"\(TerminalSafe.text(tokenLabel))\" wants no login: whoever reaches it opens keychain \"\(name)\"."
+        "Token \"\(TerminalSafe.text(tokenLabel))\" requires no login: any program that can use it can open keychain "
+            + "\"\(name)\"."
     }
 }

@@ -4,7 +4,7 @@ import Keyfob
 /// `keyfob keychain create`: creates another keychain.
 struct KeychainCreate: ParsableCommand {
     static let configuration = CommandConfiguration(
-        "create", "Make a keychain with a token of its own, or on a token that is there.",
+        "create", "Make a keychain with its own token, or on an existing token.",
         examples: Examples(
             "keyfob keychain create site",
             "keyfob keychain create ci --unattended --if-missing",
@@ -13,7 +13,7 @@ struct KeychainCreate: ParsableCommand {
     @Argument(help: "The keychain's name.")
     var name: String
 
-    @Flag(help: "Do nothing where the keychain exists.")
+    @Flag(help: "Do nothing if the keychain exists.")
     var ifMissing = false
 
     @OptionGroup(title: "New keychain")
@@ -29,7 +29,7 @@ struct KeychainCreate: ParsableCommand {
             // Checked before asking for a passphrase that would not be used.
             if try Keychains().listing().names.contains(name) {
                 throw KeychainError(
-                    .duplicateKeychain, "a keychain \"\(name)\" exists already.", hint: "Keep it quietly: --if-missing",
+                    .duplicateKeychain, "keychain \"\(name)\" exists already.", hint: "Keep it: --if-missing",
                     details: ["keychain": name])
             }
             try NewKeychain(name: name, options: creation, global: global, output: output).make()

@@ -4,7 +4,7 @@ import Keyfob
 /// `keyfob keychain default`: shows or sets the default keychain.
 struct KeychainDefault: ParsableCommand {
     static let configuration = CommandConfiguration(
-        "default", "Show or set the keychain that is used where none is named.",
+        "default", "Show or set the default keychain.",
         examples: Examples(
             "keyfob keychain default",
             "keyfob keychain default site",

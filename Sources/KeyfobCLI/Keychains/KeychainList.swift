@@ -13,8 +13,8 @@ struct KeychainList: ParsableCommand {
             "keyfob keychain ls --json",
             "keyfob keychain ls --format tsv"),
         discussion: """
-            With --keychain only that one is listed, with --token only those on that token; variables for these choose \
-            nothing here.
+            --keychain lists only that keychain, --token only those on that token; the variables for these options are \
+            ignored.
             """,
         aliases: ["list"])
 

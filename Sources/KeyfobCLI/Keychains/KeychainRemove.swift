@@ -13,19 +13,19 @@ struct KeychainRemove: ParsableCommand {
             "keyfob keychain rm ci --yes"),
         discussion:
             "The same command finishes a removal that was interrupted. If the configuration of a keychain is damaged, "
-            + "it is unknown which token is its own: the keychain leaves the list, and its files and token stay.",
+            + "its token is unknown: the keychain is only removed from the list, and its files and token stay.",
         aliases: ["remove", "delete"])
 
     @Argument(help: "The keychain.", completion: NameCompletion.keychains)
     var name: String
 
-    @Flag(help: "Succeed where there is no such keychain.")
+    @Flag(help: "Succeed if there is no such keychain.")
     var ifExists = false
 
-    @Flag(help: "Remove it although the token that keyfob made for it is not there; the token's PIN goes, too.")
+    @Flag(help: "Remove it even if the token that keyfob made for it is missing; also removes the token's PIN.")
     var withoutToken = false
 
-    @Flag(help: "Remove it although its vault is not there; a token that keyfob made, and all its keys, go, too.")
+    @Flag(help: "Remove it even if its vault is missing; also removes a token that keyfob made, with all its keys.")
     var withoutVault = false
 
     @OptionGroup(title: "Global options")
@@ -63,15 +63,15 @@ struct KeychainRemove: ParsableCommand {
                 let label = "\"\(TerminalSafe.text(configuration.wrappingKeyLabel))\""
                 stays = switch hasWrappingKey(configuration, keychains) {
                 case true?: " Its keys and certificates stay on the token, and with them \(key): \(label)."
-                case false?: " Its keys and certificates stay on the token; \(key), \(label), is not there any more."
+                case false?: " Its keys and certificates stay on the token; \(key), \(label), no longer exists."
                 case nil: " Its keys and certificates stay on the token, and so does \(key), if it is there: \(label)."
                 }
             }
             if isVaultGone { stays += " Its vault was not found and is not removed." }
         case .rest:
-            what = "as far as an earlier removal or creation has left it"
+            what = "with the files that an interrupted removal or creation has left"
         case .configuration:
-            what = "from the list; its configuration cannot be read, so that token, PIN and vault stay"
+            what = "from the list; its configuration cannot be read, so its token, PIN and vault stay"
             let place = HomePath.shown(keychains.directories.data.appendingPathComponent("keychains").path)
             stays = " Its token, PIN and vault stay: \(place)/.\(name).*.kept"
         }

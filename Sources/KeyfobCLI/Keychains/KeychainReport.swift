@@ -102,25 +102,25 @@ struct KeychainReport {
 
     /// Explains how the passwords are protected.
     var protection: [String] {
-        var lines = ["Each password has its own key; a key on the token that cannot leave it wraps them."]
+        var lines = ["Each password has its own key, wrapped by a key that cannot leave the token."]
         if isWithoutLogin {
-            lines.append("The token wants no login: whoever reaches it opens the keychain.")
+            lines.append("The token requires no login: any program that can use it can open the keychain.")
         } else if configuration.sealedPIN != nil {
             lines.append("Your passphrase (scrypt) seals the token's PIN.")
             if configuration.opensUnasked, let source = configuration.pinSourceName {
                 lines.append(
-                    "The passphrase comes from \(source): whoever reads that opens the keychain.")
+                    "The passphrase comes from \(source). Anyone who can read it can open the keychain.")
             }
         } else if configuration.opensUnasked, let source = configuration.pinSourceName {
             lines.append(
-                "The token's PIN comes from \(source): whoever reads that opens the keychain.")
+                "The token's PIN comes from \(source). Anyone who can read it can open the keychain.")
         } else {
-            lines.append("The token's PIN is asked for.")
+            lines.append("You are asked for the token's PIN.")
         }
         if configuration.module == .softHSM {
-            lines.append("The token is software: it is as safe as your files.")
+            lines.append("The token is software: it is only as safe as your files.")
         }
-        if location != nil { lines.append("While it is unlocked, every program of yours can read its passwords.") }
+        if location != nil { lines.append("While it is unlocked, all your programs can read its passwords.") }
         return lines
     }
 
@@ -196,7 +196,10 @@ struct KeychainReport {
         }
         if let nextExpiry {
             lines.append(
-                ("next", TerminalSafe.text("\(nextExpiry.name) expires \(Phrases.relative(nextExpiry.date, to: Date()))")))
+                (
+                    "next",
+                    TerminalSafe.text("\(nextExpiry.name) expires \(Phrases.relative(nextExpiry.date, to: Date()))")
+                ))
         }
         if let expired, expired > 0 {
             lines.append((

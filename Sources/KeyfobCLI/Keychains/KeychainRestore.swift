@@ -28,7 +28,8 @@ struct KeychainRestore: ParsableCommand {
     func run() throws {
         let output = try global.output()
         let (keychains, url) = (Keychains(), URL(fileURLWithPath: file).standardizedFileURL)
-        let restored = try global.dryRun ? keychains.checkBackup(at: url, as: name) : keychains.restore(from: url, as: name)
+        let restored =
+            try global.dryRun ? keychains.checkBackup(at: url, as: name) : keychains.restore(from: url, as: name)
         let document = Document([
             "keychain": .string(restored.keychain), "contains_token": .boolean(restored.containsToken),
             "contains_pin": .boolean(restored.containsPIN), "changed": .boolean(!global.dryRun),
@@ -38,6 +39,7 @@ struct KeychainRestore: ParsableCommand {
         try output.emit(
             document,
             sentence: global.dryRun
-                ? "Would restore keychain \"\(restored.keychain)\"." : "Restored keychain \"\(restored.keychain)\".\(keys)")
+                ? "Would restore keychain \"\(restored.keychain)\"."
+                : "Restored keychain \"\(restored.keychain)\".\(keys)")
     }
 }

@@ -52,8 +52,8 @@ struct LockCommand: ParsableCommand {
                 cause: first)
         }
         let names = locked.map { "\"\($0)\"" }.joined(separator: ", ")
-        // What was unlocked by a PIN wants one. Only for who locked nothing is a module loaded, which may take its
-        // time.
+        // Modules are loaded only if no keychain was locked, because that can take long. A keychain that was unlocked
+        // with a PIN requires a login, so its token need not be asked.
         let asks = locked.isEmpty && !all && !output.isQuiet
         let open = chosen.compactMap { configuration -> (name: String, sentence: String)? in
             if configuration.opensUnasked { return (configuration.name, configuration.opennessThoughLocked) }
@@ -76,7 +76,8 @@ struct LockCommand: ParsableCommand {
         return "\"\(TerminalSafe.text(name))\" is already locked."
     }
 
-    /// Whether the keychain's token lets everybody in, so that locking locks nothing. A token of Keyfob's own does not.
+    /// Whether the keychain's token requires no login, so that locking has no effect. A token that Keyfob made always
+    /// requires one.
     private func isWithoutLogin(_ configuration: KeychainConfiguration, _ keychains: Keychains) -> Bool {
         guard configuration.module != .softHSM else { return false }
         // A keychain that cannot be opened is not open, and the error does not concern locking.

@@ -84,7 +84,7 @@ struct NewKeychain {
         } catch {
             guard !output.isQuiet, !output.format.isMachineReadable else { return false }
             StandardError.write(
-                "keyfob: the keychain is made, and stays locked: "
+                "keyfob: the keychain was made, but stays locked: "
                     + Failure(error).text(verbose: false).replacing("keyfob: ", with: "", maxReplacements: 1))
             return false
         }
@@ -103,18 +103,18 @@ struct NewKeychain {
         if options.unattended, global.explicitPINSource != nil {
             throw UsageError(
                 "--unattended and --pin-source exclude each other.",
-                hint: "--pin-source gives a passphrase that protects the PIN; --unattended does without one.")
+                hint: "--pin-source gives a passphrase that protects the PIN; --unattended uses none.")
         }
         if options.recoveryFile != nil, options.unattended || isOnExistingToken {
             // A user who names a file for the code relies on it.
             throw UsageError(
-                "there is a recovery code only where a passphrase seals the PIN of a new token; nothing was made.",
-                hint: "Leave --recovery-file out, or make a keychain with a passphrase: without --unattended, --token "
-                    + "and --module")
+                "only a new token whose PIN a passphrase seals has a recovery code; nothing was made.",
+                hint: "Leave out --recovery-file, or make a keychain with a passphrase: leave out --unattended, "
+                    + "--token and --module")
         }
         if options.unattended, isOnExistingToken {
             throw UsageError(
-                "--unattended is for tokens that keyfob makes.", hint: "For a token of yours: --pin-source file:PATH")
+                "--unattended is for tokens that keyfob makes.", hint: "For an existing token: --pin-source file:PATH")
         }
     }
 
@@ -139,10 +139,10 @@ struct NewKeychain {
         }
         let passphrase = try global.terminal.readNewSecret(
             "Passphrase for keychain \"\(name)\": ",
-            hint: "Give its source: --pin-source file:… | credential:… | env:…, or do without: --unattended")
+            hint: "Give its source: --pin-source file:… | credential:… | env:…, or use none: --unattended")
         guard !passphrase.isEmpty else {
             throw UsageError(
-                "an empty passphrase protects nothing; nothing was made.", hint: "To do without one: --unattended")
+                "the passphrase must not be empty; nothing was made.", hint: "To use no passphrase: --unattended")
         }
         return passphrase
     }
@@ -157,7 +157,7 @@ struct NewKeychain {
         return ["credential:", "cmd:", "pinentry"].contains { text.hasPrefix($0) } ? source : nil
     }
 
-    // MARK: A token that is there
+    // MARK: An existing token
 
     private func makeOnExistingToken(_ keychains: Keychains) throws {
         let found = try TokenChoice.find(
@@ -165,10 +165,10 @@ struct NewKeychain {
         let wantsLogin = found.info.flags.contains(.loginRequired)
         if !wantsLogin, global.explicitPINSource != nil {
             throw UsageError(
-                "token \"\(TerminalSafe.text(found.info.label))\" wants no login, so nobody would check the PIN of "
+                "token \"\(TerminalSafe.text(found.info.label))\" requires no login, so it would not check the PIN of "
                     + "--pin-source; nothing was made.",
-                hint: "Set a PIN with the token's own tool, or leave --pin-source out: whoever reaches the token then "
-                    + "opens the keychain.")
+                hint: "Set a PIN with the token's own tool, or leave out --pin-source. Any program that can use the "
+                    + "token can then open the keychain.")
         }
         let environment = global.pinEnvironment(noInput: !global.terminal.mayAsk)
         let selection: PINSourceSelection?
@@ -205,7 +205,7 @@ struct NewKeychain {
             throw KeychainError(
                 error.code, error.message,
                 hint: error.code == .pinRemembered
-                    ? "Correct the PIN source (\(error.details["source"] ?? "")). If that PIN is right after all, say it "
+                    ? "Correct the PIN source (\(error.details["source"] ?? "")). If the PIN is correct, enter it "
                         + "once: the same command with --pin-source prompt"
                     : "Stop unless you are sure. To try: the same command with --allow-final-try",
                 details: error.details, cause: error.cause)
@@ -278,7 +278,8 @@ struct NewKeychain {
         try Output.afterChange {
             try tell(made, recoveryFile, isNew: isNew, isDefault: isDefault, wantsLogin: wantsLogin)
             if defaultName == nil {
-                try output.say("It is not the default keychain. To make it that: keyfob keychain default \(name)")
+                try output.say(
+                    "It is not the default keychain. To make it the default: keyfob keychain default \(name)")
             }
         }
     }
@@ -307,7 +308,8 @@ struct NewKeychain {
         }
         if options.unattended {
             try output.say(
-                "The token's PIN lies in a file that only you can read: whoever reads your files opens the keychain.")
+                "The token's PIN is in a file that only you can read. Anyone who can read your files can open the "
+                    + "keychain.")
         }
         if !options.unattended, configuration.opensUnasked { try output.say(configuration.opennessBySource) }
         if !wantsLogin { try output.say(configuration.opennessWithoutLogin) }

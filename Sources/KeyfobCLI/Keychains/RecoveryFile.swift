@@ -10,11 +10,11 @@ struct RecoveryFile {
     let path: String
     private let keychain: String
 
-    /// Makes the file, empty and of mode 0600, or takes an empty one that a kill has left.
+    /// Creates the file, empty and with mode 0600, or reuses an empty one that a killed command has left.
     ///
-    /// - Parameter path: The file that the user wants; `nil` takes the first free name in the home directory.
-    /// - Throws: `KeychainError`; `refused` where something is in the wanted file, or another command has it;
-    ///   `fileUnavailable` where it cannot be made.
+    /// - Parameter path: The file that the user named; `nil` for the first free name in the home directory.
+    /// - Throws: `KeychainError.refused` if the file has content or another command uses it; `fileUnavailable` if it
+    ///   cannot be created.
     init(keychain: String, path: String?) throws {
         self.keychain = keychain
         if path == "-" {
@@ -39,7 +39,7 @@ struct RecoveryFile {
             return
         }
         throw KeychainError(
-            .refused, "there are a thousand recovery files in \(HomePath.home) already.",
+            .refused, "there are already 1000 recovery files in \(HomePath.home).",
             hint: "Give a file: --recovery-file FILE")
     }
 
@@ -50,8 +50,8 @@ struct RecoveryFile {
         let rest = """
 
 
-            This is the recovery code of the Keyfob keychain "\(keychain)". Whoever has it and the keychain's files
-            can open the keychain without its passphrase. Keep it on paper or on another machine.
+            This is the recovery code of the Keyfob keychain "\(keychain)". Anyone who has it and the keychain's
+            files can open the keychain without its passphrase. Keep it on paper or on another machine.
 
             To use it: keyfob unlock \(keychain) --recovery
 
@@ -68,9 +68,9 @@ struct RecoveryFile {
         unsafe unlink(path)
     }
 
-    /// Whether there is an empty file that no other command has; `false` where the file is another one.
+    /// Creates and locks the file, or locks an existing empty one. Returns `false` for any other file.
     private static func reserve(_ path: String) throws -> Bool {
-        // A FIFO would be waited for, and a device be opened.
+        // Without these flags, opening a FIFO would block, and a link would be followed.
         let flags = O_CREAT | O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
         let descriptor = unsafe keyfob_open(path, flags, 0o600)
         if descriptor >= 0 {
@@ -91,12 +91,13 @@ struct RecoveryFile {
             hint: "Give another file: --recovery-file FILE", details: ["path": path])
     }
 
-    /// Whether a file is regular, empty, of this user and not taken by another command, which holds a lock on it.
+    /// Whether a file is regular, empty, owned by this user and not locked by another command.
     ///
-    /// The descriptor and its lock stay for the life of this process: the file remains empty until the code is there.
+    /// The descriptor and its lock are kept until this process ends, because the file remains empty until the code is
+    /// written.
     private static func isEmptyAndOurs(_ descriptor: Int32) -> Bool {
         var status = stat()
-        // After the lock: the command that had it may have put its code in, in place of this file.
+        // Checked after locking: the previous holder of the lock may have replaced this file by one with its code.
         return unsafe flock(descriptor, LOCK_EX | LOCK_NB) == 0 && fstat(descriptor, &status) == 0
             && status.st_mode & S_IFMT == S_IFREG && status.st_size == 0 && status.st_nlink == 1
             && status.st_uid == geteuid()

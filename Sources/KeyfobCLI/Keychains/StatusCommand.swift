@@ -9,9 +9,9 @@ struct StatusCommand: ParsableCommand {
             "keyfob status",
             "keyfob status --keychain site --json",
             "keyfob status --exit-code"),
-        discussion: "Asks for nothing: what needs a PIN is left out while the keychain is locked.")
+        discussion: "Never asks for a PIN: details that need one are left out while the keychain is locked.")
 
-    @Flag(help: "Exit with 10 where something needs attention: locked, absent, or expiring within 30 days.")
+    @Flag(help: "Exit with 10 if something needs attention: locked, absent, or expiring within 30 days.")
     var exitCode = false
 
     @OptionGroup(title: "Global options")

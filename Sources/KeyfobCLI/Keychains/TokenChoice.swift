@@ -45,28 +45,29 @@ enum TokenChoice {
         guard let token = initialized.first else {
             guard found.isEmpty else {
                 throw KeychainError(
-                    .refused, "the token was never initialised, and keyfob does not do that to a token of yours.",
+                    .refused, "the token is not initialised, and keyfob does not initialise existing tokens.",
                     hint: "Initialise it with its vendor's tool, or: pkcs11-tool --init-token --init-pin")
             }
             if let name, let own = try TokenInventory.own().matches(name).first {
                 let keychains = own.keychains.map { "\"\($0)\"" }.joined(separator: ", ")
                 throw KeychainError(
                     .refused,
-                    "token \"\(TerminalSafe.text(own.label))\" is one that keyfob made"
+                    "token \"\(TerminalSafe.text(own.label))\" was made by keyfob"
                         + (keychains.isEmpty ? "." : ", for keychain \(keychains)."),
-                    hint: "A keychain with a token of its own: keyfob keychain create NAME")
+                    hint: "To make a keychain with its own token: keyfob keychain create NAME")
             }
             let names = Set(present).sorted().map { TerminalSafe.text($0) }.joined(separator: ", ")
             throw KeychainError(
                 .tokenAbsent,
-                name.map { "token \"\(TerminalSafe.text($0))\" is not present." } ?? "the module has no initialised token.",
-                hint: "Insert it, or see what is there: keyfob token ls"
+                name.map { "token \"\(TerminalSafe.text($0))\" is not present." }
+                    ?? "the module has no initialised token.",
+                hint: "Insert it, or list the tokens: keyfob token ls"
                     + (names.isEmpty ? "" : ". Present now: \(names)"),
                 details: name.map { ["token": $0] } ?? [:])
         }
         guard initialized.count == 1 else {
             throw KeychainError(
-                .tokenAmbiguous, "\(initialized.count) tokens fit \"\(TerminalSafe.text(name ?? ""))\".",
+                .tokenAmbiguous, "\(initialized.count) tokens match \"\(TerminalSafe.text(name ?? ""))\".",
                 hint: "Name one by its URI: " + initialized.map { $0.info.uri.description }.joined(separator: "  "))
         }
         return token
@@ -98,7 +99,7 @@ enum TokenChoice {
             guard !uri.hasPINValue else { throw UsageError.pinOnCommandLine }
             return uri
         } catch let error as PKCS11URIError {
-            throw UsageError("that is not a PKCS#11 URI: \(error)", hint: "Such as: pkcs11:token=hsm1;serial=0123")
+            throw UsageError("that is not a PKCS#11 URI: \(error)", hint: "Example: pkcs11:token=hsm1;serial=0123")
         }
     }
 
@@ -120,7 +121,7 @@ enum TokenChoice {
         KeychainError(
             .moduleNotLoaded,
             "PKCS#11 module \"\(TerminalSafe.text(module.name ?? module.path))\" does not list its tokens.",
-            hint: "Is what stands behind it plugged in, and its service running?", cause: error)
+            hint: "Check that its device is plugged in and its service is running.", cause: error)
     }
 
     /// Runs `body`, which uses modules. Suppresses what they print, unless the user named a module.

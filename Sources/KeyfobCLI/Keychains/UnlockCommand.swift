@@ -17,13 +17,14 @@ struct UnlockCommand: ParsableCommand {
 
     @Option(
         name: .customLong("for"),
-        help: ArgumentHelp("How long it stays unlocked, such as 8h; 0 until it is locked.", valueName: "duration"))
+        help: ArgumentHelp(
+            "How long it stays unlocked, such as 8h; 0 means until it is locked.", valueName: "duration"))
     var span: TimeSpan?
 
-    @Flag(help: "Take the recovery code in place of the passphrase.")
+    @Flag(help: "Use the recovery code instead of the passphrase.")
     var recovery = false
 
-    @Flag(help: "Try a PIN even though the token says that one more wrong one blocks it.")
+    @Flag(help: "Try a PIN even if another wrong one would block the token.")
     var allowFinalTry = false
 
     @OptionGroup(title: "Global options")
@@ -36,11 +37,11 @@ struct UnlockCommand: ParsableCommand {
         let seconds = try span.map { span in
             let seconds = Int(span.duration.components.seconds)
             guard seconds > 0 || span.duration == .zero else {
-                throw UsageError("less than a second is no time to stay unlocked.", hint: "Such as: --for 8h")
+                throw UsageError("the time to stay unlocked must be at least one second.", hint: "Example: --for 8h")
             }
             guard seconds <= UnlockedState.longestTimeout else {
                 throw UsageError(
-                    "ten years are the longest time to stay unlocked.", hint: "Until it is locked: --for 0")
+                    "the time to stay unlocked must be at most ten years.", hint: "Until it is locked: --for 0")
             }
             return seconds
         }

@@ -15,7 +15,7 @@ enum ExtractionNote {
             guard code == .keyNotExtractable || code == .mechanismUnsupported else { return }
             try output.say(
                 """
-                Note: token "\(TerminalSafe.text(keychain.tokenLabel))" gives out no Ed25519 keys: \
+                Note: token "\(TerminalSafe.text(keychain.tokenLabel))" does not export Ed25519 keys: \
                 "\(TerminalSafe.text(key.label ?? ""))" cannot be exported, although it is marked extractable.
                 """)
         }

@@ -11,7 +11,7 @@ struct KeyGenerateCommand: ParsableCommand {
         examples: Examples(
             "keyfob key generate api --type ec --curve p256", "keyfob key generate web --type rsa --size 3072",
             "keyfob key generate ci --type ed25519 --if-missing"),
-        discussion: "The key cannot leave the token unless --extractable says so; that cannot be changed later.")
+        discussion: "The key cannot leave the token, unless --extractable is given; this cannot be changed later.")
 
     /// A kind of key.
     enum Kind: String, CaseIterable, ExpressibleByArgument { case rsa, ec, ed25519, aes }
@@ -25,16 +25,16 @@ struct KeyGenerateCommand: ParsableCommand {
     @Option(help: "rsa, ec, ed25519 or aes.")
     var type: Kind = .ec
 
-    @Option(help: "Bits of an RSA key (2048 to 4096; 3072 unless given) or AES key (128, 192, 256; 256 unless given).")
+    @Option(help: "The size in bits of an RSA key (2048 to 4096, default 3072) or AES key (128 to 256, default 256).")
     var size: Int?
 
-    @Option(help: "The curve of an EC key: p256 (unless given), p384 or p521.")
+    @Option(help: "The curve of an EC key: p256 (the default), p384 or p521.")
     var curve: Curve?
 
-    @Flag(help: "Let the key leave the token again.")
+    @Flag(help: "Allow the key to leave the token.")
     var extractable = false
 
-    @Flag(help: "Succeed and change nothing where a key has the name.")
+    @Flag(help: "Do nothing if a key has the name.")
     var ifMissing = false
 
     @OptionGroup var mixedKeys: MixedKeysOptions
@@ -101,7 +101,7 @@ struct KeyGenerateCommand: ParsableCommand {
         guard ifMissing else {
             throw KeychainError(
                 .duplicateItem, "a key \"\(name)\" exists already on token \"\(keychain.tokenLabel)\".",
-                hint: "Choose another name. Keep it quietly: --if-missing",
+                hint: "Choose another name. Keep it: --if-missing",
                 details: ["key": name, "token": keychain.tokenLabel])
         }
         return existing

@@ -11,14 +11,14 @@ struct KeyListCommand: ParsableCommand {
         "ls", "List the keys; those that seal the keychain are not shown.",
         examples: Examples("keyfob key ls", "keyfob key ls --pub sha256:77be", "keyfob key ls --json"),
         discussion: """
-            The key of an identity has the identity's name here, whatever a renewal has called it on the token: keyfob \
-            token show --objects.
+            The key of an identity is listed under the identity's name. Its label on the token may differ after a \
+            renewal: keyfob token show --objects.
             """,
         aliases: ["list"])
 
     @Option(
         help: ArgumentHelp(
-            "Only keys whose public key has this fingerprint, or its beginning.", valueName: "fingerprint"))
+            "Only keys whose public key's fingerprint begins with this.", valueName: "fingerprint"))
     var pub: String?
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
@@ -29,7 +29,7 @@ struct KeyListCommand: ParsableCommand {
             // An empty prefix would match every fingerprint.
             guard let fingerprint = ItemName.Fingerprint(text, shortest: 1) else {
                 throw UsageError(
-                    "\"\(TerminalSafe.text(text))\" is no fingerprint.", hint: "Such as sha256:77be or sha1:1c02.")
+                    "\"\(TerminalSafe.text(text))\" is not a fingerprint.", hint: "Examples: sha256:77be, sha1:1c02")
             }
             return fingerprint
         }

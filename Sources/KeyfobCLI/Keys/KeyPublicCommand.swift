@@ -20,7 +20,7 @@ struct KeyPublicCommand: ParsableCommand, ContentWriter {
 
     @OptionGroup var file: OutputFileOptions
 
-    @Flag(help: "Write DER to a terminal all the same.")
+    @Flag(help: "Write DER to a terminal anyway.")
     var force = false
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
@@ -50,7 +50,7 @@ struct KeyPublicCommand: ParsableCommand, ContentWriter {
         case .der: return SecretBytes(key.subjectPublicKeyInfo)
         case .ssh:
             guard let line = OpenSSHKey.line(key, comment: comment) else {
-                throw KeychainError(.unsupportedFormat, "OpenSSH has no form for a \(key.algorithm) key.")
+                throw KeychainError(.unsupportedFormat, "OpenSSH has no format for a \(key.algorithm) key.")
             }
             return SecretBytes(utf8: line + "\n")
         case .pem, .pkcs12: return SecretBytes(utf8: key.pem)

@@ -6,13 +6,13 @@ struct KeyRemoveCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "rm", "Destroy a key on the token.",
         examples: Examples("keyfob key rm api", "keyfob key rm api --yes", "keyfob key rm api --dry-run"),
-        discussion: "It cannot be brought back. Its certificate stays; keyfob identity rm removes both.",
+        discussion: "The key cannot be restored. Its certificate stays; keyfob identity rm removes both.",
         aliases: ["remove", "delete"])
 
     @Argument(help: "Name, fingerprint or PKCS#11 URI.", completion: NameCompletion.keysAlone)
     var name: ItemName
 
-    @Flag(help: "Succeed where there is no such key.")
+    @Flag(help: "Succeed if there is no such key.")
     var ifExists = false
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
@@ -38,7 +38,7 @@ struct KeyRemoveCommand: ParsableCommand {
         }.compactMap(\.label)
         let consequence =
             certificates.isEmpty
-            ? "" : " Certificate \(certificates.map { "\"\($0)\"" }.joined(separator: ", ")) is of no use without it."
+            ? "" : " Certificate \(certificates.map { "\"\($0)\"" }.joined(separator: ", ")) cannot be used without it."
         try Confirmation(global).require(
             "Destroy key \"\(label)\" on token \"\(keychain.tokenLabel)\"?\(consequence)", typing: label)
         guard !global.dryRun else {

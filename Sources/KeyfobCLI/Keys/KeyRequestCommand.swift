@@ -15,9 +15,9 @@ struct KeyRequestCommand: ParsableCommand, ContentWriter {
             "keyfob key csr api --subject 'CN=api,O=Example' --ip 192.0.2.7 --usage client > api.csr",
             "keyfob key csr web -o web.csr"),
         discussion: """
-            The token signs it; the key stays there. Without names, the request asks for what the certificate of the \
-            same name has. Then: keyfob identity install NAME --cert FILE. A key that an interrupted renewal has left \
-            is yours then: no other renewal uses it, or destroys it. --format also takes pem and der.
+            The token signs the request; the key stays there. Without names, the request has those of the certificate \
+            with the same name. Next: keyfob identity install NAME --cert FILE. If an interrupted renewal has left the \
+            key, later renewals neither use nor destroy it. --format also accepts pem and der.
             """)
 
     /// A digest for the signature.
@@ -36,9 +36,9 @@ struct KeyRequestCommand: ParsableCommand, ContentWriter {
     @Argument(help: "Name, fingerprint or PKCS#11 URI.", completion: NameCompletion.keys)
     var name: ItemName
 
-    @OptionGroup(title: "Whom and what for") var wishes: CertificateOptions
+    @OptionGroup(title: "Subject and usage") var wishes: CertificateOptions
 
-    @Option(help: "The digest: sha256, sha384 or sha512; without it, the one that fits the key.")
+    @Option(help: "The digest: sha256, sha384 or sha512; the default fits the key.")
     var hash: Hash?
 
     @Flag(help: "Sign with RSA-PSS instead of PKCS#1 v1.5.")
@@ -46,7 +46,7 @@ struct KeyRequestCommand: ParsableCommand, ContentWriter {
 
     @OptionGroup var file: OutputFileOptions
 
-    @Flag(help: "Write DER to a terminal all the same.")
+    @Flag(help: "Write DER to a terminal anyway.")
     var force = false
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
@@ -95,7 +95,7 @@ struct KeyRequestCommand: ParsableCommand, ContentWriter {
         }
         guard let scheme else {
             throw KeychainError(
-                .mechanismUnsupported, "a key of kind \(key.algorithm) does not sign this way.",
+                .mechanismUnsupported, "a key of kind \(key.algorithm) does not support such signatures.",
                 hint: "--pss is for RSA; --hash is for RSA and EC.")
         }
         return scheme

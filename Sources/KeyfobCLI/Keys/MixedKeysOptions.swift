@@ -6,7 +6,7 @@ import Keyfob
 /// OpenSSL's pkcs11 engine (libp11) gives up on all private keys of a token at the first Ed25519 key. A running server
 /// notices it only at its next start, which may be much later.
 struct MixedKeysOptions: ParsableArguments {
-    @Flag(help: "Put Ed25519 and other keys on one token; OpenSSL's pkcs11 engine then reaches none of them.")
+    @Flag(help: "Put Ed25519 and other keys on one token; OpenSSL's pkcs11 engine then cannot use any of them.")
     var allowMixedKeys = false
 
     /// Refuses new private keys that would make the engine fail for all keys of the token.
@@ -23,16 +23,16 @@ struct MixedKeysOptions: ParsableArguments {
         let engine = "OpenSSL's pkcs11 engine (nginx, httpd, curl, libpq)"
         let message =
             if let edwards {
-                "token \"\(keychain.tokenLabel)\" holds an Ed25519 private key, \"\(edwards.label ?? "")\", and beside "
-                    + "one \(engine) reaches no key of the token."
+                "token \"\(keychain.tokenLabel)\" has an Ed25519 private key, \"\(edwards.label ?? "")\"; with other "
+                    + "keys beside it, \(engine) cannot use any key on the token."
             } else {
-                "beside an Ed25519 private key \(engine) reaches no key of the token"
+                "with an Ed25519 private key beside others, \(engine) cannot use any key on the token"
                     + (other.map { ", such as \"\($0.label ?? "")\" on \"\(keychain.tokenLabel)\"." } ?? ".")
             }
         throw KeychainError(
             .refused, message,
             hint: "Use another keychain for it: keyfob keychain create NAME --unattended     "
-                + "To do it all the same: --allow-mixed-keys",
+                + "To do it anyway: --allow-mixed-keys",
             details: ["keychain": keychain.name, "token": keychain.tokenLabel])
     }
 }

@@ -126,7 +126,7 @@ enum CertificatePhrases {
             lines.append(("usage", certificate.extendedKeyUsage.map(\.description).joined(separator: ", ")))
         }
         if let usage = certificate.keyUsage { lines.append(("key usage", usage.description)) }
-        let below = certificate.pathLength.map { ", with no more than \($0) below it" } ?? ""
+        let below = certificate.pathLength.map { ", with at most \($0) below it" } ?? ""
         lines.append(("authority", certificate.isCA ? "yes" + below : "no"))
         if let identifier = certificate.subjectKeyIdentifier { lines.append(("subject id", identifier.hexadecimal)) }
         if let identifier = certificate.authorityKeyIdentifier { lines.append(("issuer id", identifier.hexadecimal)) }

@@ -50,7 +50,7 @@ struct Output: Sendable {
             return error
         }
         return KeychainError(
-            error.code, "what was asked for is done, but \(error.message)", hint: "Only the report of it is missing.",
+            error.code, "the command succeeded, but \(error.message)", hint: "Only its output is incomplete.",
             details: error.details, cause: error.cause)
     }
 

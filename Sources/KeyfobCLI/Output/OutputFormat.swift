@@ -32,7 +32,7 @@ enum OutputFormat: String, CaseIterable, Sendable, ExpressibleByArgument {
         guard let name = environment, !name.isEmpty else { return .table }
         guard let format = OutputFormat(rawValue: name) else {
             throw UsageError(
-                "KEYFOB_FORMAT names no output format: \"\(TerminalSafe.text(name))\".",
+                "unknown output format in KEYFOB_FORMAT: \"\(TerminalSafe.text(name))\".",
                 hint: "Use one of: " + allCases.map(\.rawValue).joined(separator: ", "))
         }
         return format

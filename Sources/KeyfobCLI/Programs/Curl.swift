@@ -28,7 +28,7 @@ struct Curl: Program {
                 \(Handshake.mutualServer)
                 \(command("--silent --show-error --fail --max-time 10 --noproxy '*' --cacert peer.pem", chain: chain.name)) \\
                     --resolve "localhost:$port:127.0.0.1" --output page "https://localhost:$port/"
-                grep -q 'Client certificate' page || { echo 'the server saw no client certificate'; exit 1; }
+                grep -q 'Client certificate' page || { echo 'the server received no client certificate'; exit 1; }
                 sed -n 's/^New, \\(TLSv[0-9.]*\\), Cipher is \\(.*\\)/\\1 \\2/p' page | head -n 1
 
                 """)

@@ -25,7 +25,7 @@ struct GnuTLS: Program {
             ],
             notes: use.pinFile == nil
                 ? use.pinNotes
-                : ["GnuTLS takes the PIN from its environment; that of a process can be read by its own user and root"],
+                : ["GnuTLS reads the PIN from its environment, which its own user and root can read"],
             check: """
                 command -v gnutls-serv >/dev/null || { echo 'gnutls-serv is not installed'; exit 127; }
                 \(use.isFor(.serverAuth) || use.isFor(.clientAuth)
@@ -54,7 +54,7 @@ struct GnuTLS: Program {
         { printf 'GET / HTTP/1.0\\r\\n\\r\\n'; sleep 1; } | \(pin)timeout 20 gnutls-cli \(options) \\
             --x509cafile peer.pem --verify-hostname localhost --port "$port" 127.0.0.1 >client.log 2>&1 || true
         grep -q 'Client certificate' client.log ||
-            { cat client.log; echo 'the server saw no client certificate'; exit 1; }
+            { cat client.log; echo 'the server received no client certificate'; exit 1; }
         sed -n 's/^New, \\(TLSv[0-9.]*\\), Cipher is \\(.*\\)/\\1 \\2/p' client.log | head -n 1
 
         """

@@ -9,8 +9,8 @@ struct HAProxy: Program {
         // `crt` and `key` are read as PEM. `ssl-engine`, if it was built in, cannot name a key.
         throw KeychainError(
             .mechanismUnsupported,
-            "haproxy reads private keys from PEM files only; through OpenSSL's engine it cannot name one on a token.",
-            hint: "Let nginx or httpd end TLS in front of it: keyfob uri "
+            "haproxy reads private keys only from PEM files; it cannot use a key on a token.",
+            hint: "Terminate TLS in nginx or httpd in front of it: keyfob uri "
                 + ShellWord.operand(use.label, with: " --for nginx"))
     }
 }

@@ -26,10 +26,10 @@ struct HTTPD: Program {
         return Recipe(
             title: "httpd (2.4.42 or later) reaches the token through OpenSSL's engine \(engine)",
             files: [chain, own, use.fullChain], environment: use.environment,
-            lines: ["# in the VirtualHost; it names certificate and key, and the renewal writes it again", included],
+            lines: ["# in the VirtualHost; the file names certificate and key, and a renewal replaces it", included],
             notes: [
                 "Debian: put the export lines into /etc/apache2/envvars"
-            ] + use.ownerNotes("the user of the User directive, as whom httpd's children run,"),
+            ] + use.ownerNotes("the user of the User directive, which httpd's children run as,"),
             check: check([included], chain.name))
     }
 
@@ -53,7 +53,7 @@ struct HTTPD: Program {
         for root in /usr/lib/apache2 /usr/lib64/httpd /etc/httpd; do
             if [ -e "$root/modules/mod_ssl.so" ]; then break; fi
         done
-        # A module of its own on some systems, and a part of the program on others.
+        # A separate module on some systems, and part of the program on others.
         if [ -e "$root/modules/mod_unixd.so" ]; then
             user="LoadModule unixd_module modules/mod_unixd.so
         $user"

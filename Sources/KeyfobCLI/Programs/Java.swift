@@ -30,7 +30,7 @@ struct Java: Program {
                 "#   KeyStore store = KeyStore.getInstance(\"PKCS11\", provider);",
                 "#   store.load(null, pin);",
             ],
-            notes: ["the slot's number is the token's for as long as it exists; SunPKCS11 cannot be told a label"]
+            notes: ["the slot's number stays the same while the token exists; SunPKCS11 cannot find tokens by label"]
                 + aliasNotes(use.certificateLabel) + versionNotes(use),
             check: check(use, configuration.name, options(configuration.name), pin))
     }
@@ -45,8 +45,9 @@ struct Java: Program {
         guard let older = use.olderCertificates.first else { return [] }
         let label = TerminalSafe.text(ShellWord.quoted(use.label))
         return [
-            "SunPKCS11 sees one certificate of a key; this key has \"\(TerminalSafe.text(older))\" too. Java may take that:",
-            "  keyfob identity retire \(label)      or, before the next time: keyfob identity renew \(label) --new-key",
+            "SunPKCS11 sees only one certificate of a key. This key also has \"\(TerminalSafe.text(older))\", "
+                + "which Java may use instead:",
+            "  keyfob identity retire \(label)      or, the next time: keyfob identity renew \(label) --new-key",
         ]
     }
 
@@ -59,7 +60,7 @@ struct Java: Program {
             default: "\\u00" + (scalar.value < 16 ? "0" : "") + String(scalar.value, radix: 16)
             }
         }.joined()
-        return ["SunPKCS11 takes each byte of the label for a letter; in code it is \"\(text)\""]
+        return ["SunPKCS11 reads each byte of the label as a letter; in code, the label is \"\(text)\""]
     }
 
     /// Lists the identity under its label, and signs a request with its key; openssl verifies the request.
@@ -67,7 +68,7 @@ struct Java: Program {
         _ use: TokenUse, _ configuration: String, _ options: String, _ pin: String
     ) -> String {
         if let older = use.olderCertificates.first {
-            let advice = "retire \(older) first: Java sees one certificate of a key"
+            let advice = "retire \(older) first: Java sees only one certificate of a key"
             return "echo \(ShellWord.quoted(advice)); exit 1\n"
         }
         guard use.pinFile != nil else {
@@ -75,7 +76,7 @@ struct Java: Program {
         }
         return """
             command -v keytool >/dev/null || { echo 'keytool (a JRE) is not installed'; exit 127; }
-            # Java takes letters that the locale has not for question marks.
+            # Java replaces letters that the locale lacks by question marks.
             export LC_ALL=C.UTF-8
             label=\(ShellWord.quoted(alias(use.certificateLabel)))
             timeout 60 keytool -list \(options)\(pin) -alias "$label" >list.log 2>&1 || { cat list.log; exit 1; }

@@ -28,7 +28,7 @@ struct NSS: Program {
         var handshake = ""
         if case .ec = use.publicKey.algorithm {
             handshake = """
-                # selfserv listens by IPv6 alone, which not every machine has.
+                # selfserv listens only on IPv6, which not every machine has.
                 grep -q . /proc/net/if_inet6 2>/dev/null || exit 0
                 port=$(port)
                 selfserv -d sql:database -n \(nickname)\(pin) -p "$port" -V tls1.2: </dev/null >server.log 2>&1 &
@@ -55,7 +55,7 @@ struct NSS: Program {
                 mkdir database
                 certutil -N -d sql:database --empty-password
                 \(steps.joined(separator: "\n"))
-                # Without a terminal certutil reads noise for its generator from a file; the key is there already.
+                # Without a terminal, certutil reads noise for its generator from a file, although the key exists already.
                 head -c 64 /dev/urandom >noise
                 timeout 30 certutil -R -d sql:database -h \(ShellWord.quoted(use.tokenLabel)) -k \(keyID)\(pin) -s CN=check -a \\
                     -z noise -o request.pem >>nss.log 2>&1 </dev/null || { cat nss.log; exit 1; }

@@ -43,7 +43,7 @@ struct Nginx: Program {
             // The last file is for configurations written by hand or by older versions of keyfob.
             files: [chain, openssl, service, own, use.fullChain], environment: environment,
             lines: ["# at the top of nginx.conf"] + main
-                + ["# in the server block; it names certificate and key, and the renewal writes it again", included],
+                + ["# in the server block; the file names certificate and key, and a renewal replaces it", included],
             notes: [
                 "nginx -t and nginx -s reload need the variables too",
             ] + use.ownerNotes("the user that nginx's workers run as") + [

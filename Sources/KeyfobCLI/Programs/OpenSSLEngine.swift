@@ -22,7 +22,7 @@ enum OpenSSLEngine {
         guard let path else {
             throw KeychainError(
                 .moduleNotLoaded,
-                "OpenSSL's pkcs11 engine is not installed, by which \(program) reaches tokens here.",
+                "\(program) reaches tokens through OpenSSL's pkcs11 engine, which is not installed.",
                 hint: "Install it: apt install libengine-pkcs11-openssl")
         }
         return path
@@ -35,8 +35,8 @@ enum OpenSSLEngine {
         guard let first = use.edwardsKeys.first else { return nil }
         return KeychainError(
             .mechanismUnsupported,
-            "token \"\(use.tokenLabel)\" holds an Ed25519 private key, \"\(first)\", and beside one OpenSSL's pkcs11 "
-                + "engine reaches no key of the token.",
+            "token \"\(use.tokenLabel)\" has an Ed25519 private key, \"\(first)\"; OpenSSL's pkcs11 engine cannot use "
+                + "any key on such a token.",
             hint: "Put it in another keychain: keyfob keychain create NAME --unattended",
             details: ["token": use.tokenLabel, "key": first])
     }
@@ -47,14 +47,15 @@ enum OpenSSLEngine {
     static func warn(of keychain: Keychain, _ output: Output) throws {
         guard path != nil else { return }
         let keys = try keychain.find(.keys.keyClass(.private))
-        guard let first = keys.first(where: { $0.keyType == .ed25519 }), keys.contains(where: { $0.keyType != .ed25519 })
+        guard let first = keys.first(where: { $0.keyType == .ed25519 }),
+            keys.contains(where: { $0.keyType != .ed25519 })
         else { return }
         let token = TerminalSafe.text(keychain.tokenLabel)
         try output.say(
             """
-            Note: token "\(token)" holds an Ed25519 key, "\(TerminalSafe.text(first.label ?? ""))": beside one OpenSSL's \
-            pkcs11 engine (nginx, httpd, curl, libpq) reaches no key of it.
-                  A keychain of its own would help: keyfob keychain create NAME --unattended
+            Note: token "\(token)" has an Ed25519 key, "\(TerminalSafe.text(first.label ?? ""))". OpenSSL's pkcs11 engine \
+            (nginx, httpd, curl, libpq) cannot use any key on such a token.
+                  Use a separate keychain: keyfob keychain create NAME --unattended
             """)
     }
 

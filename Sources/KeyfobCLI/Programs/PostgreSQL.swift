@@ -6,7 +6,7 @@ import PKCS11
 /// PostgreSQL's client library, which psql and most drivers use.
 struct PostgreSQL: Program {
     static let name = "postgresql"
-    static let summary = "clients by libpq; the server reads its key from a file only"
+    static let summary = "clients that use libpq; the server reads its key only from a file"
     static let usesEngine = true
     static let usage = CertificateUsage.client
 
@@ -26,7 +26,7 @@ struct PostgreSQL: Program {
                         "host=HOST dbname=DATABASE user=USER sslmode=verify-full " + connection(use.path(chain))),
             ],
             notes: use.pinNotes + [
-                "the server's own ssl_key_file is a file only: PostgreSQL hands OpenSSL a path, not a URI"
+                "the server's ssl_key_file must be a file: PostgreSQL passes OpenSSL a path, not a URI"
             ],
             check: check(connection(chain.name), chain.name, root: use.root))
     }
@@ -51,7 +51,7 @@ struct PostgreSQL: Program {
         chain=\(ShellWord.quoted(chain))
         openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout peer.key -out peer.pem -days 2 \\
             -subj /CN=localhost -addext subjectAltName=DNS:localhost >peer.log 2>&1
-        # As PostgreSQL maps a certificate to a role, by its whole name, quoted.
+        # PostgreSQL maps the whole subject of a certificate, quoted, to a role.
         name=$(openssl x509 -in "$chain" -noout -subject -nameopt RFC2253 | sed 's/^subject=//')
         port=$(port)
         "$programs/initdb" -D data -U keyfob -A trust >init.log 2>&1 || { cat init.log; exit 1; }

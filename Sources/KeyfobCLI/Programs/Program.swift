@@ -52,10 +52,10 @@ extension Program {
         let hook = "keyfob uri " + ShellWord.operand(label, with: options)
             + (isRoot ? reload.map { " && " + $0 } ?? "" : "")
         return [
-            "the certificate is a copy, which a renewal does not change; let the renewal write it again:",
+            "the certificate is a copy that a renewal does not change; to have the renewal write it:",
             "  keyfob identity renew --all\(option) --exec \(ShellWord.quoted(hook))",
         ] + (isRoot ? [] : reload.map { ["then, as root: " + $0] } ?? [])
-            + (reload == nil ? ["a renewal with --new-key changes the key's URI too: ask for it again after one"] : [])
+            + (reload == nil ? ["a renewal with --new-key also changes the key's URI: print it again afterwards"] : [])
     }
 
     /// The error for a certificate that is not valid now, or not for the usage of the program; `nil` for a suitable
@@ -70,8 +70,8 @@ extension Program {
         let names = certificate.extendedKeyUsage.map(\.description).joined(separator: ", ")
         return KeychainError(
             .certificateUsageMismatch,
-            "certificate \"\(use.label)\" is not for usage \"\(usage)\", which \(name) has for it.",
-            hint: "It is for: \(names). Get another one: --usage \(usage)", details: ["certificate": use.label])
+            "certificate \"\(use.label)\" is not valid for usage \"\(usage)\", which \(name) needs.",
+            hint: "It is valid for: \(names). Get another one: --usage \(usage)", details: ["certificate": use.label])
     }
 }
 
@@ -91,8 +91,8 @@ enum Programs {
     static func named(_ name: String) throws -> any Program.Type {
         guard let program = all.first(where: { $0.name == name }) else {
             throw KeychainError(
-                .invalidArgument, "how to use a token in \(name) is not in this version.",
-                hint: "Known: \(names.joined(separator: ", ")). The URI alone: keyfob uri NAME")
+                .invalidArgument, "this version cannot configure \(name).",
+                hint: "Known programs: \(names.joined(separator: ", ")). The URI alone: keyfob uri NAME")
         }
         return program
     }

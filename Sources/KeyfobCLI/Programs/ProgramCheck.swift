@@ -74,7 +74,7 @@ struct ProgramCheck: ~Copyable {
         case 77, 127:
             throw KeychainError(
                 .refused, "\(program) cannot be checked here: \(lines.last ?? "it cannot be started").",
-                hint: "Without --check the configuration is printed all the same.")
+                hint: "Without --check, the configuration is printed anyway.")
         default:
             throw KeychainError(
                 .failed, "\(program) did not use the key.",

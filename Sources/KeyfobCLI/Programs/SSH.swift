@@ -14,8 +14,8 @@ struct SSH: Program {
     static func recipe(for use: TokenUse) throws -> Recipe {
         guard let line = OpenSSHKey.line(use.publicKey, comment: use.stem) else {
             throw KeychainError(
-                .mechanismUnsupported, "OpenSSH knows no form for a key of type \(use.publicKey.algorithm).",
-                hint: "Make one that it takes: keyfob key generate NAME --type ec --curve p256")
+                .mechanismUnsupported, "OpenSSH has no format for a key of type \(use.publicKey.algorithm).",
+                hint: "Make a supported key: keyfob key generate NAME --type ec --curve p256")
         }
         try use.requireNoEdwardsKey("OpenSSH")
         let publicKey = Recipe.File(name: use.stem + ".pub", content: line + "\n")
@@ -86,7 +86,7 @@ struct SSH: Program {
             if [ "$(id -u)" = 0 ]; then mkdir -p -m 755 /run/sshd; fi
             "$sshd" -D -e -f "$PWD/sshd.conf" >server.log 2>&1 &
             server=$!
-            # The server's word counts: the account's shell may refuse to run anything.
+            # The server's log decides, because the account's shell may refuse to run commands.
             accepted() { [ "$(grep -c '^Accepted publickey' server.log)" -ge "$1" ]; }
             login() {
                 timeout 20 ssh -F none -p "$port" -o StrictHostKeyChecking=no -o UserKnownHostsFile="$PWD/known" \\
@@ -100,7 +100,7 @@ struct SSH: Program {
                 sleep 0.1
             done
             accepted 1 || { tr -d '\\r' <client.log; tr -d '\\r' <server.log; exit 1; }
-            # In the foreground: an agent that leaves for a session of its own would outlive a check that is cut off.
+            # In the foreground: an agent in its own session would outlive a check that is killed.
             ssh-agent -D -a "$PWD/agent" >agent.log 2>&1 &
             agent=$!
             trap 'kill "$agent" 2>/dev/null || true; stop' EXIT

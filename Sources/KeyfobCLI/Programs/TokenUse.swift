@@ -82,7 +82,7 @@ struct TokenUse {
         // The PIN of a token made by Keyfob is random and sealed by the passphrase.
         guard softHSMConfiguration != nil else { return [asked] }
         return [
-            asked, "  nobody knows the PIN of a token that Keyfob made; a keychain whose PIN lies in a file:",
+            asked, "  you do not know the PIN of a token that Keyfob made; use a keychain with the PIN in a file:",
             "  keyfob keychain create NAME --unattended",
         ]
     }
@@ -101,8 +101,8 @@ struct TokenUse {
     func requireNoEdwardsKey(_ program: String) throws {
         guard case .ed25519 = publicKey.algorithm else { return }
         throw KeychainError(
-            .mechanismUnsupported, "\(program) uses RSA and EC keys of tokens, and no Ed25519 keys.",
-            hint: "Make one that it takes: keyfob key generate NAME --type ec --curve p256")
+            .mechanismUnsupported, "\(program) can use RSA and EC keys on tokens, but not Ed25519 keys.",
+            hint: "Make a supported key: keyfob key generate NAME --type ec --curve p256")
     }
 
     /// The PIN file, for programs that cannot ask.
@@ -111,8 +111,9 @@ struct TokenUse {
     func requiredPINFile(_ program: String) throws -> String {
         guard let pinFile else {
             throw KeychainError(
-                .pinRequired, "\(program) cannot ask for a PIN, and no file holds the PIN of token \"\(tokenLabel)\".",
-                hint: "Use a keychain whose PIN lies in a file: keyfob keychain create NAME --unattended")
+                .pinRequired,
+                "\(program) cannot ask for a PIN, and no file contains the PIN of token \"\(tokenLabel)\".",
+                hint: "Use a keychain with the PIN in a file: keyfob keychain create NAME --unattended")
         }
         return pinFile
     }

@@ -63,10 +63,10 @@ struct WorkersUser {
         else { return nil }
         return KeychainError(
             .refused,
-            "\(program) will serve no connection: its workers run as \(name), which cannot read the token in "
+            "\(program) cannot serve connections: its workers run as \(name), which cannot read the token in "
                 + "\(directory).",
             hint: "Let \(name) own the keychain and renew, and root reload: README.md, \"Behind nginx and httpd\". "
-                + "It begins with: runuser -u \(name) -- env HOME=/var/lib/keyfob keyfob init --unattended",
+                + "First step: runuser -u \(name) -- env HOME=/var/lib/keyfob keyfob init --unattended",
             details: ["user": name])
     }
 }

@@ -2,41 +2,41 @@ import Foundation
 import Keyfob
 import KeyfobPrimitives
 
-/// The editor that a person has chosen, and what keeps it from leaving copies of a secret on a disk.
+/// The user's editor, with the options that keep it from leaving copies of a secret on a disk.
 ///
-/// Editors of the vim family write `~/.viminfo` (nvim: shada), and, where the user has set that up, swap, backup and
-/// undo files outside of the file's directory. Each has a switch on the command line that goes before the user's own
-/// settings.
+/// Editors of the vim family write `~/.viminfo` (nvim: shada), and, if the user has enabled them, swap, backup and undo
+/// files outside the file's directory. A command-line option turns each of these off, and takes precedence over the
+/// user's settings.
 struct Editor {
-    /// How `/bin/sh` starts it; the name of a file follows.
+    /// The start of the command line for `/bin/sh`; the name of a file follows.
     let command: String
-    /// Whether it is known to write nothing outside of the file's directory.
+    /// Whether the editor is known to write nothing outside the file's directory.
     let isSafe: Bool
 
     /// The options of vim and nvim: no swap file, no viminfo or shada, no backup and no undo file.
     ///
-    /// Those of `-c` are set after the user's and the plugins' own.
+    /// Commands of `-c` run after the user's configuration and all plugins.
     static let vimOptions =
         "-n -i NONE -c 'set viminfo= noswapfile nobackup nowritebackup noundofile'"
 
-    /// The editor of `$VISUAL`, else `$EDITOR`, else vi.
+    /// Creates the editor of `$VISUAL`, else `$EDITOR`, else vi.
     ///
     /// - Parameters:
-    ///   - environment: The value of a variable; `nil` where it is empty.
-    ///   - resolve: The file of a program, behind all links; `nil` where there is none.
-    ///   - isVim: Whether the program in that file says that it is vim.
+    ///   - environment: Returns the value of a variable; `nil` if it is empty.
+    ///   - resolve: Returns the file of a program with all links resolved; `nil` if there is none.
+    ///   - isVim: Whether the program in that file reports that it is vim.
     init(
         environment: (String) -> String? = Environment.nonEmpty, resolve: (String) -> String? = Editor.resolved,
         isVim: (String) -> Bool = Editor.saysItIsVim
     ) {
         var command = Self.chosen(environment) ?? "vi"
         if Self.words(of: command)?.first.map(Self.name) == "sensible-editor" {
-            // It would look at the same variables, and start vim without these options.
+            // sensible-editor reads the same variables, and would start vim without these options.
             let others = ["EDITOR", "SELECTED_EDITOR"].map(environment) + [Self.selected(environment)]
             command = others.compactMap(\.self).first { !$0.contains("sensible-editor") }
                 ?? (resolve("editor") == nil ? "vi" : "editor")
         }
-        // A list of commands would give the options to its last one, and behind "--" they are names of files.
+        // In a list of commands, the options would go to the last command. After "--" they would be file names.
         guard let words = Self.words(of: command), words.last != "--", let program = Self.program(in: words, resolve)
         else {
             (self.command, isSafe) = (command, false)
@@ -53,7 +53,7 @@ struct Editor {
             || Self.name(program) == "emacs" && words.contains { ["-Q", "--quick"].contains($0) }
     }
 
-    /// The word that names the editor: not an assignment, nor a program such as env with its options.
+    /// The word that names the editor, without assignments and without starters such as env and their options.
     private static func program(in words: [String], _ resolve: (String) -> String?) -> String? {
         let starters = ["env", "command", "exec", "nice", "ionice", "setsid", "nohup", "stdbuf", "sudo", "doas"]
         var isStarted = false
@@ -67,12 +67,12 @@ struct Editor {
         return nil
     }
 
-    /// What the environment names.
+    /// The editor that the environment names.
     static func chosen(_ environment: (String) -> String? = Environment.nonEmpty) -> String? {
         environment("VISUAL") ?? environment("EDITOR")
     }
 
-    /// The choice that Debian's select-editor has written.
+    /// The editor that Debian's select-editor has stored.
     private static func selected(_ environment: (String) -> String?) -> String? {
         guard let home = environment("HOME"),
             let text = try? String(contentsOfFile: home + "/.selected_editor", encoding: .utf8)
@@ -82,7 +82,7 @@ struct Editor {
 
     private static func name(_ path: String) -> String { path.split(separator: "/").last.map(String.init) ?? path }
 
-    /// The words of a simple command, without their quotes; `nil` for a list or a pipeline of commands.
+    /// The words of a simple command, without quotes; `nil` for a list or a pipeline of commands.
     private static func words(of command: String) -> [String]? {
         var (words, word, quote) = ([String](), "", Character?.none)
         for character in command {
@@ -102,10 +102,10 @@ struct Editor {
         return word.isEmpty ? words : words + [word]
     }
 
-    /// The file of a program, behind all links, looked up in `PATH`.
+    /// The file of a program, looked up in `PATH`, with all links resolved.
     private static func resolved(_ word: String) -> String? {
         var word = word
-        // The shell expands them, unless they are quoted, and then there is no such file.
+        // The shell expands these prefixes. If they are quoted it does not, and then no such file exists.
         let home = Environment.nonEmpty("HOME") ?? ""
         for prefix in ["~/", "$HOME/", "${HOME}/"] where word.hasPrefix(prefix) {
             word = home + "/" + word.dropFirst(prefix.count)
@@ -118,9 +118,9 @@ struct Editor {
         return nil
     }
 
-    /// Whether a program says that it is vim: vi may be that, or one that has no such options.
+    /// Whether a program reports that it is vim. `vi` may be vim, or an editor without these options.
     private static func saysItIsVim(_ file: String) -> Bool {
-        // One that cannot be asked is one that is not known. Others write their complaints to standard error.
+        // A program that cannot be run counts as unknown. Other programs report unknown options on standard error.
         let arguments = ["/bin/sh", "-c", "exec \"$1\" --version 2>/dev/null", "sh", file]
         let result = try? ProgramRun.run(arguments, deadline: .after(.seconds(2)))
         return result.map { String(decoding: $0.output, as: UTF8.self).contains("VIM") } ?? false

@@ -61,7 +61,7 @@ struct PasswordChoice {
         if let known = InternetProtocol(scheme: scheme) { return known }
         guard scheme.utf8.count == 4 else {
             throw UsageError(
-                "\"\(TerminalSafe.text(scheme))\" is no protocol.",
+                "unknown protocol \"\(TerminalSafe.text(scheme))\".",
                 hint: "Use one of: http https ftp ftps ssh imap imaps smtp pop3 pop3s ldap ldaps smb")
         }
         return InternetProtocol(rawValue: scheme)
@@ -123,8 +123,8 @@ struct PasswordChoice {
         return KeychainError(
             .ambiguous, areAccountsEnough ? "\(start); accounts: \(rest)" : "\(start): \(rest)",
             hint: areAccountsEnough || isInternet
-                ? "Say which: --user ACCOUNT, or --user \"\" for the one without\(options)"
-                : "It is their label. Use one's name, and --user ACCOUNT where that has several.",
+                ? "Choose one: --user ACCOUNT, or --user \"\" for the one without an account\(options)"
+                : "This is their label. Use the name of one, and --user ACCOUNT if several items have that name.",
             details: ["name": name, "keychain": keychain.name, "candidates": all.joined(separator: "\n")])
     }
 
@@ -137,7 +137,7 @@ struct PasswordChoice {
         let list = all.prefix(10).joined(separator: ", ") + (found.count > 10 ? ", …" : "")
         return KeychainError(
             .ambiguous, "\"\(TerminalSafe.text(name))\" matches \(found.count) items: \(list).",
-            hint: "Say which: --kind generic or --kind internet",
+            hint: "Choose one: --kind generic or --kind internet",
             details: ["name": name, "keychain": keychain.name, "candidates": all.joined(separator: "\n")])
     }
 
@@ -194,7 +194,7 @@ extension Keychain {
         let error = noSuchPassword(name)
         let place = item.itemClass == .internetPassword ? "server" : "label"
         return KeychainError(
-            error.code, error.message, hint: "It is the \(place) of another one: keyfob rm "
+            error.code, error.message, hint: "It is the \(place) of another item: keyfob rm "
                 + item.words(and: item.userText.isEmpty ? " --user=''" : ""),
             details: error.details)
     }

@@ -44,7 +44,7 @@ struct PlainGet {
         var options = Keychain.Options(terminal: .standard, showsProgress: GlobalOptions.hasWatcher)
         options.warmsUpToken = true
         let keychain = try Keychain.open(keychain ?? Environment.nonEmpty("KEYFOB_KEYCHAIN"), options: options)
-        // While the token is opened on its thread, for which this one will have to wait anyway.
+        // Done while another thread opens the token, for which this thread has to wait anyway.
         HangWatch.begin()
         let item = try PasswordChoice().one(name, in: keychain)
         // Never released: the process is about to end, and the kernel closes open files much faster.

@@ -20,11 +20,12 @@ struct ScratchDirectory: ~Copyable {
     ///
     /// - Throws: `KeychainError.refused` if there is none, because a secret must not reach a disk.
     init(candidates: [String] = ScratchDirectory.candidates) throws {
-        guard let parent = candidates.first(where: { unsafe MemoryFileSystem.holds($0) && access($0, W_OK) == 0 }) else {
+        guard let parent = candidates.first(where: { unsafe MemoryFileSystem.holds($0) && access($0, W_OK) == 0 })
+        else {
             throw KeychainError(
                 .refused, "there is no directory in memory for the editor's file; a secret must not reach a disk.",
                 hint:
-                    "Make /dev/shm or $XDG_RUNTIME_DIR a tmpfs, or do without an editor: keyfob set NAME --replace"
+                    "Make /dev/shm or $XDG_RUNTIME_DIR a tmpfs, or use no editor: keyfob set NAME --replace"
             )
         }
         while true {
@@ -52,7 +53,7 @@ struct ScratchDirectory: ~Copyable {
     static func sweep(candidates: [String] = ScratchDirectory.candidates) -> Int {
         var count = 0
         for parent in candidates where MemoryFileSystem.holds(parent) {
-            // A directory that cannot be listed has nothing of ours to be found.
+            // A directory that cannot be listed contains none of our directories.
             let names = (try? FileManager.default.contentsOfDirectory(atPath: parent)) ?? []
             for name in names where name.hasPrefix(prefix) {
                 let path = parent + "/" + name

@@ -15,15 +15,15 @@ struct SecretCopy: ParsableCommand {
     @Argument(help: "The item's name.", completion: NameCompletion.passwords)
     var name: String
 
-    @Argument(help: "The copy's name; the same where not given.")
+    @Argument(help: "The copy's name; by default the same.")
     var newName: String?
 
     @Option(
-        help: ArgumentHelp("The keychain that the copy goes to.", valueName: "keychain"),
+        help: ArgumentHelp("The keychain of the copy.", valueName: "keychain"),
         completion: NameCompletion.keychains)
     var to: String?
 
-    @Option(help: ArgumentHelp("Where that keychain's PIN comes from.", valueName: "source"))
+    @Option(help: ArgumentHelp("The source of that keychain's PIN.", valueName: "source"))
     var toPinSource: String?
 
     @OptionGroup(title: "Existing items")
@@ -79,10 +79,11 @@ struct SecretCopy: ParsableCommand {
 
     /// The hint for an item copied to itself. A new label alone does not make an internet password a different item.
     private func hint(_ stored: Item) -> String {
-        guard newName != nil, stored.itemClass == .internetPassword, let server = stored.attributes[.server]?.text else {
+        guard newName != nil, stored.itemClass == .internetPassword, let server = stored.attributes[.server]?.text
+        else {
             return "Give the copy another name."
         }
-        return "\"\(TerminalSafe.text(name))\" is only what the password of \(TerminalSafe.text(server)) is called. "
+        return "\"\(TerminalSafe.text(name))\" is only the label of the password for \(TerminalSafe.text(server)). "
             + "For another server: keyfob secret set "
             + ShellWord.operand(newName ?? name, with: " --server HOST")
     }

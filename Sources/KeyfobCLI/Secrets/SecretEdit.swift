@@ -14,11 +14,11 @@ struct SecretEdit: ParsableCommand {
             "keyfob secret edit app/config --allow-empty",
             "keyfob secret edit db/prod --user app"),
         discussion: """
-            The editor ($VISUAL, else $EDITOR, else vi) gets a file in memory that is wiped afterwards; what a killed \
-            edit leaves there, by the next one or by keyfob lock. vi, vim and nvim are started without viminfo, swap, \
-            backup and undo files; nano, ed and emacs -Q write none elsewhere. Other editors may keep copies on disk. \
-            Where the item was changed meanwhile, or cannot be \
-            stored, you are asked what is to become of what you typed; without a terminal it is lost.
+            The editor ($VISUAL, else $EDITOR, else vi) gets a file in memory that is wiped afterwards. The file of a \
+            killed edit is wiped by the next edit, or by keyfob lock. vi, vim and nvim are started without viminfo, \
+            swap, backup and undo files; nano, ed and emacs -Q write no copies elsewhere. Other editors may keep copies \
+            on disk. If the item was changed in the meantime, or cannot be stored, you choose what happens to your \
+            text; without a terminal it is lost.
             """)
 
     @Argument(help: "The item's name.", completion: NameCompletion.passwords)
@@ -51,30 +51,30 @@ struct SecretEdit: ParsableCommand {
         guard isatty(STDIN_FILENO) == 1 || Editor.chosen() != nil else {
             throw KeychainError(
                 .refused, "there is no terminal for the editor; nothing was changed.",
-                hint: "Name one that needs none: EDITOR=… "
-                    + "Or without: keyfob set \(item.words(and: " --replace --stdin"))")
+                hint: "Use an editor that needs none: EDITOR=… "
+                    + "Or use no editor: keyfob set \(item.words(and: " --replace --stdin"))")
         }
         if !canAsk, !output.isQuiet, !output.format.isMachineReadable {
             StandardError.write(
-                "keyfob: nobody can be asked here: a value that cannot be stored after the editor has ended is lost.\n")
+                "keyfob: questions cannot be asked here: a value that cannot be stored is lost.\n")
         }
         if ScratchDirectory.sweep() > 0, !output.isQuiet, !output.format.isMachineReadable {
-            StandardError.write("keyfob: wiped what an editor of an earlier edit has left in memory.\n")
+            StandardError.write("keyfob: wiped the file that an earlier edit has left in memory.\n")
         }
         let editor = Editor()
         if !editor.isSafe, !output.isQuiet, !output.format.isMachineReadable {
             StandardError.write(
-                "keyfob: the editor \"\(TerminalSafe.text(editor.command))\" may keep copies of the secret on disk. These do "
-                    + "not: vi, vim, nvim, nano, ed, emacs -Q\n")
+                "keyfob: the editor \"\(TerminalSafe.text(editor.command))\" may keep copies of the secret on disk. "
+                    + "These do not: vi, vim, nvim, nano, ed, emacs -Q\n")
         }
         var draft = Draft(item: item, base: old, value: old)
         var isStored = false
         while !isStored {
             do {
-                // Ctrl-C belongs to the editor meanwhile, and the file must be wiped whatever ends it.
+                // While the editor runs, Ctrl-C belongs to it. The file must be wiped however the editor ends.
                 draft.value = try Interruption.finishing { try edit(draft.value, in: editor, canAsk: canAsk) }
             } catch let error as KeychainError where canAsk && draft.value != old {
-                // What was typed before is not lost with a second editor.
+                // Keeps the text of an earlier round if the editor fails in a later one.
                 isStored = try HangWatch.keepingDraft { try ask(error, &draft, in: keychain) }
                 continue
             }
@@ -83,7 +83,7 @@ struct SecretEdit: ParsableCommand {
             }
             guard allowEmpty || !draft.value.isEmpty else {
                 throw UsageError(
-                    "the file was left empty; nothing was stored.", hint: "If that is meant: --allow-empty")
+                    "the file was left empty; nothing was stored.", hint: "To store an empty value: --allow-empty")
             }
             // If no question can be asked, the text is lost whatever the error is.
             isStored =
@@ -121,11 +121,11 @@ struct SecretEdit: ParsableCommand {
         while true {
             StandardError.write(Failure(refusal).text(verbose: global.verbose > 0))
             let answer = try global.terminal.choose(
-                "What you typed is kept. Edit it again (e), store it all the same (s) or give it up (q):",
+                "Your text is kept. Edit it again (e), store it anyway (s) or discard it (q):",
                 among: "esq")
             if answer == "q" {
                 throw KeychainError(
-                    refusal.code, "nothing was stored, and what was typed is gone.", details: refusal.details,
+                    refusal.code, "nothing was stored; your text was discarded.", details: refusal.details,
                     cause: refusal.cause)
             }
             do {
@@ -149,14 +149,13 @@ struct SecretEdit: ParsableCommand {
     /// The error for a value that is lost because no question can be asked.
     private func lost(_ error: KeychainError) -> KeychainError {
         KeychainError(
-            error.code, error.message + " What was typed is lost.",
-            hint: error.hint ?? "Edit it again: keyfob secret edit \(ShellWord.operand(name, with: selection.choice.words))",
+            error.code, error.message + " Your text is lost.",
+            hint: error.hint
+                ?? "Edit it again: keyfob secret edit \(ShellWord.operand(name, with: selection.choice.words))",
             details: error.details, cause: error.cause)
     }
 
-    /// Lets a person change `old` and returns what is then in the file.
-    ///
-    /// Without the newline with which editors end a file.
+    /// Opens `old` in the editor, and returns the content of the file afterwards, without the newline that editors add.
     private func edit(_ old: SecretBytes, in editor: Editor, canAsk: Bool) throws -> SecretBytes {
         let directory = try ScratchDirectory()
         let given = old.isEmpty ? old : old + SecretBytes([0x0A])
@@ -170,21 +169,21 @@ struct SecretEdit: ParsableCommand {
                 // The typed text exists only in the file, which is removed with the directory.
                 StandardError.write(Failure(error).text(verbose: global.verbose > 0))
                 let answer = try global.terminal.choose(
-                    "What you typed is kept. Edit it again (e) or give it up (q):", among: "eq")
+                    "Your text is kept. Edit it again (e) or discard it (q):", among: "eq")
                 guard answer == "e" else { throw error }
             }
         }
     }
 
     private static func run(_ editor: Editor, on file: String, in directory: borrowing ScratchDirectory) throws {
-        // By the shell, since the variables may hold options, as in EDITOR="code --wait". Ctrl-C belongs to the editor,
-        // and its status is the one that counts: the shell would end with 130 when the editor has long stored all.
+        // The shell splits variables that contain options, such as EDITOR="code --wait". It traps SIGINT, because
+        // otherwise it would end with status 130 after Ctrl-C, even if the editor then stored the text.
         try Interruption.check()
         var process = try ChildProcess(
-            // What an editor gives to a filter goes through a temporary file.
+            // An editor passes text to a filter through a temporary file.
             ["/bin/sh", "-c", "trap : INT; export TMPDIR=\"$2\"; \(editor.command) \"$1\"", "sh", file, directory.path],
             input: STDIN_FILENO, output: STDOUT_FILENO, inOwnGroup: false, keeping: directory.lock)
-        // Once more, before anything is typed: what was typed would be lost to a signal that came before the editor.
+        // Checked again before the user types anything: a signal from before the editor started would discard the text.
         try Interruption.check()
         let status = process.exitStatus(by: .after(.seconds(365 * 86_400))) ?? 1
         guard status == 0 else {
@@ -197,7 +196,8 @@ struct SecretEdit: ParsableCommand {
                 [126, 127].contains(status)
                     ? "the editor \"\(word)\" cannot be started; nothing was changed."
                     : "the editor \"\(word)\" ended with status \(status); nothing was changed.",
-                hint: "Another one: VISUAL=nano keyfob secret edit …     It is $VISUAL, else $EDITOR, else vi.")
+                hint: "Use another one: VISUAL=nano keyfob secret edit …     "
+                    + "The editor is $VISUAL, else $EDITOR, else vi.")
         }
     }
 
@@ -210,14 +210,14 @@ struct SecretEdit: ParsableCommand {
         defer { close(descriptor) }
         var kind = stat()
         guard unsafe fstat(descriptor, &kind) == 0, kind.st_mode & S_IFMT == S_IFREG else {
-            throw KeychainError(.fileUnavailable, "the editor has left no regular file; nothing was changed.")
+            throw KeychainError(.fileUnavailable, "the edited file is not a regular file; nothing was changed.")
         }
         do { return try StandardInput.readSecret(from: descriptor) } catch let error as KeychainError
             where error.code == .dataTooLarge
         {
             throw KeychainError(
                 .dataTooLarge,
-                "the editor has left more than \(Phrases.size(StandardInput.limit)); nothing was changed.",
+                "the editor has written more than \(Phrases.size(StandardInput.limit)); nothing was changed.",
                 hint: "Keep large files encrypted elsewhere and store their key here.")
         }
     }

@@ -24,13 +24,13 @@ struct SecretGenerate: ParsableCommand {
     @Argument(help: "The item's name.", completion: NameCompletion.passwords)
     var name: String
 
-    @Option(name: [.customShort("l"), .long], help: ArgumentHelp("How many characters.", valueName: "number"))
+    @Option(name: [.customShort("l"), .long], help: ArgumentHelp("The number of characters.", valueName: "number"))
     var length = 32
 
     @Option(help: ArgumentHelp("alnum, ascii, hex or digits.", valueName: "name"))
     var charset: Charset = .alnum
 
-    @Flag(name: .customLong("print"), help: "Print the secret, too.")
+    @Flag(name: .customLong("print"), help: "Also print the secret.")
     var isPrinted = false
 
     @OptionGroup(title: "Existing items")

@@ -14,23 +14,23 @@ struct SecretGet: ParsableCommand {
             "keyfob get db/prod --user app --json",
             "keyfob get tls/session-key --raw > key.bin"),
         discussion: """
-            Text is printed with a newline after it; binary values, and all with --raw, as they are. An item's name is \
-            the one that keyfob ls shows; where it shows that for none, a server or a label will do.
+            Text is printed with a newline; binary values, and all values with --raw, are printed unchanged. NAME is \
+            the name that keyfob ls shows. If no item has that name, a server or a label also matches.
             """)
 
     @Argument(help: "The item's name.", completion: NameCompletion.passwords)
     var name: String
 
-    @Flag(name: [.customShort("n"), .long], help: "Print the bytes alone, without a newline after text.")
+    @Flag(name: [.customShort("n"), .long], help: "Print only the bytes, without a newline after text.")
     var raw = false
 
-    @Flag(help: "Print binary values to a terminal, too.")
+    @Flag(help: "Also print binary values to a terminal.")
     var force = false
 
     @Option(
         name: [.customShort("o"), .long],
         help: ArgumentHelp(
-            "Write the bytes alone to a file that only you can read; - is standard output.", valueName: "file"),
+            "Write only the bytes to a file that only you can read; - is standard output.", valueName: "file"),
         completion: .file())
     var output: String?
 
@@ -48,7 +48,7 @@ struct SecretGet: ParsableCommand {
         let secret = try Self.secret(of: item, in: keychain)
         if let file = self.output, file != "-" {
             if global.dryRun {
-                try output.say("Nothing was written (--dry-run).")
+                try output.say("Dry run: no file was written.")
             } else {
                 try Self.write(secret, to: file)
             }
@@ -95,8 +95,9 @@ struct SecretGet: ParsableCommand {
     static func secret(of item: Item, in keychain: Keychain) throws -> SecretBytes {
         guard let secret = try keychain.secret(of: item) else {
             throw KeychainError(
-                .itemNotFound, "\"\(TerminalSafe.text(item.nameText))\" in keychain \"\(keychain.name)\" has no secret.",
-                hint: "Give it one: keyfob set \(item.words(and: " --replace"))")
+                .itemNotFound,
+                "\"\(TerminalSafe.text(item.nameText))\" in keychain \"\(keychain.name)\" has no secret.",
+                hint: "Add one: keyfob set \(item.words(and: " --replace"))")
         }
         return secret
     }

@@ -19,7 +19,7 @@ struct SecretInput: ParsableArguments {
     @Option(help: ArgumentHelp("Read the value from an open file descriptor.", valueName: "number"))
     var fromFd: Int32?
 
-    @Flag(help: "Keep a newline (LF) at the end of text; without it one is dropped, but no CR before it.")
+    @Flag(help: "Keep a newline (LF) at the end of text; by default one is removed, but not a CR before it.")
     var keepNewline = false
 
     @Flag(help: "Accept an empty value.")
@@ -34,18 +34,18 @@ struct SecretInput: ParsableArguments {
         let given = [fromStandardInput, fromFile != nil, fromEnv != nil, fromFd != nil].filter { $0 }.count
         guard given <= 1 else {
             throw UsageError(
-                "a value has one source.", hint: "Give one of: --stdin, --from-file, --from-env, --from-fd")
+                "a value can have only one source.", hint: "Give one of: --stdin, --from-file, --from-env, --from-fd")
         }
         let pinSource = global.explicitPINSource ?? global.environmentPINSource
         if ["stdin", "fd:0"].contains(pinSource), readsStandardInput {
             throw UsageError(
-                "standard input cannot give both the PIN and the value.",
+                "standard input cannot provide both the PIN and the value.",
                 hint: "Give one of them another source, such as --pin-source fd:3 or --from-file FILE")
         }
         // Reading the PIN closes its descriptor, and the next opened file gets the same number.
         if let fromFd, pinSource == "fd:\(fromFd)" {
             throw UsageError(
-                "file descriptor \(fromFd) cannot give both the PIN and the value.",
+                "file descriptor \(fromFd) cannot provide both the PIN and the value.",
                 hint: "Give one of them another source, such as --pin-source file:PATH or --from-file FILE")
         }
     }
@@ -73,7 +73,7 @@ struct SecretInput: ParsableArguments {
             guard let text = unsafe getenv(fromEnv) else {
                 throw UsageError(
                     "the environment variable \(TerminalSafe.text(fromEnv)) is not set.",
-                    hint: "A program is given what the shell exports: export \(ShellWord.quoted(fromEnv))")
+                    hint: "Export it from the shell: export \(ShellWord.quoted(fromEnv))")
             }
             value = unsafe SecretBytes(UnsafeRawBufferPointer(start: text, count: strlen(text)))
         } else if readsStandardInput {
@@ -83,7 +83,8 @@ struct SecretInput: ParsableArguments {
                 upTo: StandardInput.limit, waiting: global.timeout)
             guard bytes.count <= StandardInput.limit else {
                 throw KeychainError(
-                    .dataTooLarge, "\(TerminalSafe.text(fromFile)) has more than \(Phrases.size(StandardInput.limit)).",
+                    .dataTooLarge,
+                    "\(TerminalSafe.text(fromFile)) is larger than \(Phrases.size(StandardInput.limit)).",
                     hint: "Keep large files encrypted elsewhere and store their key here.", details: ["path": fromFile])
             }
             value = withoutNewline(bytes)
@@ -101,7 +102,7 @@ struct SecretInput: ParsableArguments {
                 hint: "Give a source: --stdin, --from-file FILE, --from-env VARIABLE or --from-fd N")
         }
         guard allowEmpty || !value.isEmpty else {
-            throw UsageError("the value is empty; nothing was stored.", hint: "If that is meant: --allow-empty")
+            throw UsageError("the value is empty; nothing was stored.", hint: "To store an empty value: --allow-empty")
         }
         return value
     }

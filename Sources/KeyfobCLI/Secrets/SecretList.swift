@@ -10,7 +10,7 @@ struct SecretList: ParsableCommand {
             "keyfob ls",
             "keyfob ls db/ --sort name",
             "keyfob ls --format tsv | cut -f1"),
-        discussion: "Items come in the order in which they were added, as they are read; --sort needs them all first.",
+        discussion: "Items are listed in the order in which they were added, as they are read; --sort reads all first.",
         aliases: ["list"])
 
     /// The sort orders of a list.
@@ -24,7 +24,7 @@ struct SecretList: ParsableCommand {
     @Option(help: ArgumentHelp("added, name or modified.", valueName: "order"))
     var sort: Order = .added
 
-    @Flag(help: "Leave damaged items out; without it the list ends in an error.")
+    @Flag(help: "Leave out damaged items; otherwise the list ends with an error.")
     var skipDamaged = false
 
     @OptionGroup(title: "Item")
@@ -56,7 +56,8 @@ struct SecretList: ParsableCommand {
         {
             StandardError.write(
                 HintedCommands.naming(
-                    keychain.name, in: "Keychain \"\(keychain.name)\" has no passwords yet. Add one: keyfob set NAME\n"))
+                    keychain.name,
+                    in: "Keychain \"\(keychain.name)\" has no passwords yet. Add one: keyfob set NAME\n"))
         }
         guard damage.count > 0 else { return }
         let verb = damage.count == 1 ? "is" : "are"
@@ -64,8 +65,8 @@ struct SecretList: ParsableCommand {
         guard !skipDamaged else { return output.note("\(text) and left out.", level: 0) }
         throw KeychainError(
             .vaultDamaged, "\(text); \(Phrases.counted(count, "item")) \(count == 1 ? "is" : "are") fine.",
-            hint: "Restore a backup. Which are damaged, and what can be done without one: keyfob keychain check "
-                + "\(ShellWord.quoted(keychain.name))     Read the rest without this error: keyfob ls --skip-damaged",
+            hint: "Restore a backup. To see the damaged items, and what to do without a backup: keyfob keychain check "
+                + "\(ShellWord.quoted(keychain.name))     To list the others: keyfob ls --skip-damaged",
             details: ["keychain": keychain.name, "damaged": String(damage.count)], cause: damage.first)
     }
 

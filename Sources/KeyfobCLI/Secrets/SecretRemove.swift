@@ -4,18 +4,18 @@ import Keyfob
 /// `keyfob rm`: removes secrets.
 struct SecretRemove: ParsableCommand {
     static let configuration = CommandConfiguration(
-        "rm", "Remove secrets for good.",
+        "rm", "Remove secrets permanently.",
         examples: Examples(
             "keyfob rm db/old",
             "keyfob rm db/old ci/token --yes",
             "keyfob rm db/prod --user app --dry-run"),
-        discussion: "An item's name is the one that keyfob ls shows, and neither its server nor a label beside that.",
+        discussion: "NAME is the name that keyfob ls shows. Servers and other labels do not match.",
         aliases: ["remove", "delete"])
 
     @Argument(help: "The items' names.", completion: NameCompletion.passwords)
     var names: [String]
 
-    @Flag(help: "Do nothing for a name that nothing has.")
+    @Flag(help: "Ignore names that no item has.")
     var ifExists = false
 
     @OptionGroup(title: "Item")

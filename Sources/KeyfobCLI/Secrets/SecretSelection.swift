@@ -12,7 +12,7 @@ struct SecretSelection: ParsableArguments {
     var kind: PasswordChoice.Kind?
 
     @Option(
-        help: ArgumentHelp("The server of an internet password; a new one's is NAME otherwise.", valueName: "host"))
+        help: ArgumentHelp("The server of an internet password; NAME by default for a new one.", valueName: "host"))
     var server: String?
 
     @Option(
@@ -44,7 +44,7 @@ struct SecretSelection: ParsableArguments {
                 hint: "Leave them out, or give --kind internet")
         }
         if let port, !(0...65535).contains(port) {
-            throw UsageError("a port is a number from 0 to 65535.", hint: "Such as: --port 443")
+            throw UsageError("a port is a number from 0 to 65535.", hint: "Example: --port 443")
         }
         _ = try choice.internetProtocol()
     }
@@ -56,7 +56,7 @@ struct SecretSelection: ParsableArguments {
         let scheme = "keyfob://"
         guard name.lowercased().hasPrefix(scheme) else { return }
         throw UsageError(
-            "a name that begins with \"\(scheme)\" is kept for references to items; nothing was stored.",
+            "names that begin with \"\(scheme)\" are reserved for references to items; nothing was stored.",
             hint: "Leave that out, and name the keychain with -k.")
     }
 
@@ -67,8 +67,8 @@ struct SecretSelection: ParsableArguments {
     static func requireOneName(_ name: String, server: String, label: String?) throws {
         guard let label, !label.isIdentical(to: name), !server.isIdentical(to: name) else { return }
         throw UsageError(
-            "of a password with a server of its own the name and the label are the same; nothing was stored.",
-            hint: "Give one of the two: leave out --label, or give the label in place of the name.")
+            "the name of a password with a separate server is its label; nothing was stored.",
+            hint: "Leave out --label, or give the label as the name.")
     }
 
     /// Creates the item to add.

@@ -10,8 +10,8 @@ struct SecretSet: ParsableCommand {
             "keyfob set ci/token --stdin < token.txt",
             "keyfob set registry.example.org --kind internet --protocol https --user ci --from-env CI_TOKEN"),
         discussion: """
-            An existing item is left alone: --replace gives it a new value, --if-missing makes it no error. What is not \
-            given with --replace, such as --user, may be anything, if only one item has the name.
+            An existing item is an error, unless --replace gives it a new value or --if-missing keeps it. With \
+            --replace, options such as --user are only needed if several items have the name.
             """)
 
     @Argument(help: "The item's name.", completion: NameCompletion.passwords)

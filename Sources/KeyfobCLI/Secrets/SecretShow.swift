@@ -14,7 +14,7 @@ struct SecretShow: ParsableCommand {
     @Argument(help: "The item's name.", completion: NameCompletion.passwords)
     var name: String
 
-    @Flag(help: "Show the secret, too.")
+    @Flag(help: "Also show the secret.")
     var reveal = false
 
     @Flag(help: "Print the secret as the JWE (RFC 7516) that the vault keeps, still encrypted.")

@@ -7,15 +7,15 @@ import KeyfobPrimitives
 struct SecretStoring: ParsableArguments {
     @Flag(
         help: """
-            Replace the value where the item exists; its other attributes stay. Without --user it is the one item of that \
+            Replace the value if the item exists; its other attributes stay. Without --user, only one item may have the \
             name.
             """)
     var replace = false
 
-    @Flag(help: "Do nothing where the item exists.")
+    @Flag(help: "Do nothing if the item exists.")
     var ifMissing = false
 
-    @Option(help: ArgumentHelp("The label; NAME where not given.", valueName: "text"))
+    @Option(help: ArgumentHelp("The label; NAME by default.", valueName: "text"))
     var label: String?
 
     @Option(help: ArgumentHelp("A remark.", valueName: "text"))
@@ -56,7 +56,9 @@ struct SecretStoring: ParsableArguments {
         // Repeated if another process adds or removes the item first, because the options apply to its item too.
         for _ in 0..<100 {
             var stored = try keychain.stored(like: item)
-            if replace, let choice { stored = try Self.named(name, choice, besides: stored, item.itemClass, in: keychain) }
+            if replace, let choice {
+                stored = try Self.named(name, choice, besides: stored, item.itemClass, in: keychain)
+            }
             if let stored {
                 if ifMissing { return (.kept, stored) }
                 guard replace else { throw Self.duplicate(stored, keychain) }
@@ -134,9 +136,9 @@ struct SecretStoring: ParsableArguments {
         guard let other = try choice.find(name, in: keychain).first(where: { $0.isNamed(name) }) else { return }
         throw KeychainError(
             .ambiguous,
-            "\"\(TerminalSafe.text(name))\" is the name of another item than \"\(TerminalSafe.text(stored.nameText))\", whose "
-                + "secret would be replaced; nothing was stored.",
-            hint: "Say which: keyfob set \(other.words(and: " --replace"))     "
+            "\"\(TerminalSafe.text(name))\" is the name of one item, but the secret of another would be replaced, "
+                + "\"\(TerminalSafe.text(stored.nameText))\"; nothing was stored.",
+            hint: "Choose one: keyfob set \(other.words(and: " --replace"))     "
                 + "Or: keyfob set \(stored.words(and: " --replace"))",
             details: ["name": name, "keychain": keychain.name])
     }
@@ -146,8 +148,9 @@ struct SecretStoring: ParsableArguments {
         let account = stored.userText.isEmpty ? "" : " of \"\(TerminalSafe.text(stored.userText))\""
         return KeychainError(
             .duplicateItem,
-            "\"\(TerminalSafe.text(stored.nameText))\"\(account) already exists in keychain \"\(keychain.name)\"\(age).",
-            hint: "Replace it: add --replace. Keep it quietly: --if-missing",
+            "\"\(TerminalSafe.text(stored.nameText))\"\(account) already exists in keychain "
+                + "\"\(keychain.name)\"\(age).",
+            hint: "Replace it: add --replace. Keep it: --if-missing",
             details: ["keychain": keychain.name, "name": stored.nameText])
     }
 

@@ -6,7 +6,7 @@ import KeyfobPrimitives
 /// `keyfob error`: explains result codes of Keychain Services.
 struct ErrorCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        "error", "Say what result codes of Keychain Services mean.",
+        "error", "Explain result codes of Keychain Services.",
         examples: Examples(
             "keyfob error -50",
             "keyfob error -25300 0xFFFF9D2C",
@@ -26,7 +26,7 @@ struct ErrorCommand: ParsableCommand {
         var codes = codes
         // The parser keeps "--" among the unrecognised arguments.
         if let end = codes.firstIndex(of: "--") { codes.remove(at: end) }
-        guard !codes.isEmpty else { throw UsageError("which code is meant?", hint: "As in: keyfob error -50") }
+        guard !codes.isEmpty else { throw UsageError("a result code is missing.", hint: "Example: keyfob error -50") }
         var table = Table([.init("CODE"), .init("NAME"), .init("MEANING")])
         var list: [Value] = []
         var unknown: [String] = []
@@ -34,7 +34,7 @@ struct ErrorCommand: ParsableCommand {
             guard let code = ResultCode(text) else {
                 throw UsageError(
                     "\"\(TerminalSafe.text(text))\" is neither a result code nor the name of one.",
-                    hint: "As in: keyfob error -50     keyfob error errSecParam")
+                    hint: "Examples: keyfob error -50     keyfob error errSecParam")
             }
             let number = String(code.status)
             guard let known = code.known else {
@@ -51,8 +51,8 @@ struct ErrorCommand: ParsableCommand {
         if !list.isEmpty { try output.emit(Document(["errors": .array(list)]), table: table) }
         guard unknown.isEmpty else {
             throw KeychainError(
-                .itemNotFound, "no result code is known by \(unknown.joined(separator: ", ")).",
-                hint: "The codes of Keychain Services are meant, such as -25300 or errSecItemNotFound.")
+                .itemNotFound, "unknown result code: \(unknown.joined(separator: ", ")).",
+                hint: "Give a code of Keychain Services, such as -25300 or errSecItemNotFound.")
         }
     }
 }

@@ -19,7 +19,7 @@ enum SecurityTool {
             // Returns 1 instead of 44, so that a script does not mistake a missing verb for a search without results.
             StandardError.write(
                 "security: unknown command \"\(TerminalSafe.text(verb))\"\n"
-                    + "security: this version has the verb error alone; keyfob --help lists what keyfob does.\n")
+                    + "security: the only command is error; for the others, see keyfob --help.\n")
             return .failure
         }
     }

@@ -72,6 +72,6 @@ enum FileDescriptor {
         KeychainError(
             [ENOSPC, EDQUOT].contains(number) ? .diskFull : .fileUnavailable,
             "\(what): \(FileArgument.reason(number)).",
-            hint: [ENOSPC, EDQUOT].contains(number) ? "Make room where it goes to: df -h" : nil)
+            hint: [ENOSPC, EDQUOT].contains(number) ? "Free some space: df -h" : nil)
     }
 }

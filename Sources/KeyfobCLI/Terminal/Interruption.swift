@@ -60,11 +60,12 @@ enum Interruption {
     ///
     /// Signals that the parent ignores stay ignored, as `nohup` and shells without job control expect.
     static func install() {
-        // A module that writes to a daemon which has gone must get an error, and the command go on. A handler, not
-        // SIG_IGN: exec(3) gives a program the default back. `FileDescriptor` ends the command where the pipe is ours.
+        // If a module writes to a daemon that has exited, the write must fail and the command continue. A handler is
+        // used instead of SIG_IGN, because exec(3) resets it to the default for started programs. `FileDescriptor` ends
+        // the command if our own output pipe is closed.
         signal(SIGPIPE) { _ in }
-        // A parent that ignores SIGCHLD would hand that on, and an editor's or a hook's failure be lost with its
-        // status.
+        // If the parent ignores SIGCHLD, this process inherits that, and the kernel would discard the exit status of
+        // editors and hooks.
         signal(SIGCHLD, SIG_DFL)
         // Accessed here so that the handler is never the first to run the initialiser.
         unsafe state.pointee.tolerated = 1
@@ -91,7 +92,7 @@ enum Interruption {
         requests.store(0, ordering: .sequentiallyConsistent)
     }
 
-    /// Whether the command waits for a person to answer.
+    /// Whether the command waits for an answer of the user.
     static var isPrompting: Bool { [.prompting, .asking].contains(currentPhase) }
 
     /// Whether a signal came while `deferring` was running.
@@ -160,7 +161,7 @@ enum Interruption {
         if unsafe state.pointee.waking < 0 {
             var (waking, wakening): (Int32, Int32) = (-1, -1)
             guard unsafe keyfob_pipe(&waking, &wakening) == 0 else {
-                throw KeychainError(.failed, "no answer can be waited for: too many files are open (errno \(errno)).")
+                throw KeychainError(.failed, "cannot wait for an answer: too many files are open (errno \(errno)).")
             }
             unsafe (state.pointee.waking, state.pointee.wakening) = (waking, wakening)
         }

@@ -17,7 +17,7 @@ enum SensitiveOutput {
             guard isReadable(bytes) else {
                 throw KeychainError(
                     .refused, "binary data is not written to a terminal.",
-                    hint: "Write it to a file with -o FILE, pipe it on, or insist: --force")
+                    hint: "Write it to a file with -o FILE, pipe it to a program, or add --force")
             }
         }
         try StandardOutput.write(bytes)
@@ -30,7 +30,7 @@ enum SensitiveOutput {
         guard !isTerminal || force else {
             throw KeychainError(
                 .refused, "a private key is not written to a terminal.",
-                hint: "Write it to a file with -o FILE, or insist: --force")
+                hint: "Write it to a file with -o FILE, or add --force")
         }
     }
 

@@ -64,8 +64,8 @@ struct Terminal: Sendable {
                 }
                 guard !hasControls else {
                     throw UsageError(
-                        "there is a control character in what was entered, as of an arrow key; nothing was stored.",
-                        hint: "Enter it again. If it is meant: --from-file FILE, --stdin")
+                        "the input contains a control character, such as that of an arrow key; nothing was stored.",
+                        hint: "Enter it again. To store control characters: --from-file FILE, --stdin")
                 }
                 return line
             }
@@ -105,7 +105,8 @@ struct Terminal: Sendable {
     /// - Throws: `KeychainError.refused` if the question cannot be asked; `cancelled` at end of file;
     ///   `CancellationError` as described for `confirm(_:about:flag:)`.
     func confirm(_ question: String, byTyping name: String, flag: String = "--yes") throws -> Bool {
-        let prompt = "\(TerminalSafe.text(question)) Type the keychain's name (\"\(TerminalSafe.text(name))\") to confirm: "
+        let shown = TerminalSafe.text(name)
+        let prompt = "\(TerminalSafe.text(question)) Type the keychain's name (\"\(shown)\") to confirm: "
         return try readAnswer(prompt, question: question, flag: flag) == name
     }
 
@@ -144,8 +145,8 @@ struct Terminal: Sendable {
     ) throws -> Result {
         guard mayAsk, let descriptor = open() else {
             let what = TerminalSafe.text(prompt).trimmingBlanks
-            let reason = mayAsk ? "there is no terminal to ask on" : "asking is switched off"
-            throw KeychainError(.pinRequired, "input is needed (\(what)) and \(reason).", hint: hint)
+            let reason = mayAsk ? "there is no terminal" : "questions are turned off"
+            throw KeychainError(.pinRequired, "input is needed (\(what)), but \(reason).", hint: hint)
         }
         defer { close(descriptor) }
         return try body(descriptor)
@@ -168,7 +169,7 @@ struct Terminal: Sendable {
         tcflush(descriptor, TCIFLUSH)
         var before = termios()
         guard unsafe tcgetattr(descriptor, &before) == 0 else {
-            throw KeychainError(.failed, "the terminal does not say how it is set.")
+            throw KeychainError(.failed, "the terminal's settings cannot be read.")
         }
         var silent = before
         silent.c_lflag &= ~tcflag_t(ECHO)
@@ -196,7 +197,7 @@ struct Terminal: Sendable {
             // The kernel silently drops input beyond the limit.
             throw KeychainError(
                 .dataTooLarge,
-                "a terminal takes lines of up to \(longestLine - 2) bytes; this one may have been cut off.",
+                "a terminal accepts lines of up to \(longestLine - 2) bytes; this one may be truncated.",
                 hint: "Give it in a file, or through a pipe.")
         }
         let endsInNewline = unsafe line.withUnsafeBytes { unsafe $0[count - 1] == 0x0A }

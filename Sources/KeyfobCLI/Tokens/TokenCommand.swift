@@ -18,9 +18,8 @@ struct TokenListCommand: ParsableCommand {
         "ls", "List the tokens: Keyfob's own, and those of the modules that p11-kit knows.",
         examples: Examples("keyfob token ls", "keyfob token ls --json", "keyfob token ls --all"),
         discussion: """
-            With --token only those that it names are listed, with --keychain only that keychain's; variables for \
-            these choose nothing here. With KEYFOB_MODULE, a path or a name, that module takes the place of those \
-            that p11-kit knows.
+            --token lists only the tokens that it names, --keychain only the token of that keychain; the variables for \
+            these options are ignored. KEYFOB_MODULE, a path or a name, replaces the modules that p11-kit knows.
             """,
         aliases: ["list"])
 
@@ -86,19 +85,19 @@ struct TokenListCommand: ParsableCommand {
 /// `keyfob token show`: shows one token and its objects.
 struct TokenShowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        "show", "Show a token and what lies on it.",
+        "show", "Show a token and its contents.",
         examples: Examples(
             "keyfob token show", "keyfob token show login --objects", "keyfob token show --objects --json"),
         discussion: """
-            Without a name it is the keychain's token. Objects that need a login are shown for the tokens of keychains, \
-            and for others with --pin-source. A token that is neither is looked for in the module of its URI, else in \
-            that of KEYFOB_MODULE, else in those that p11-kit knows.
+            Without a name, it is the keychain's token. Objects that need a login are shown for the tokens of \
+            keychains, and for other tokens with --pin-source. Other tokens are searched in the module of the URI, else \
+            in that of KEYFOB_MODULE, else in the modules that p11-kit knows.
             """)
 
     @Argument(help: "Label or PKCS#11 URI of the token.", completion: NameCompletion.tokens)
     var name: String?
 
-    @Flag(help: "List the objects on it.")
+    @Flag(help: "List its objects.")
     var objects = false
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
@@ -112,7 +111,7 @@ struct TokenShowCommand: ParsableCommand {
             module = try token.slot.module.info()
         } catch {
             throw KeychainError(
-                .tokenAbsent, "the token does not answer.", hint: "See what is there: keyfob token ls", cause: error)
+                .tokenAbsent, "the token does not answer.", hint: "List the tokens: keyfob token ls", cause: error)
         }
         let contents = objects ? try contents(of: token, info) : nil
         let keychains = try token.keychains(info)
@@ -202,7 +201,7 @@ struct TokenShowCommand: ParsableCommand {
         if info.flags.contains(.userPINLocked) { return "blocked" }
         if info.flags.contains(.userPINFinalTry) { return "set, ONE try left" }
         if info.flags.contains(.userPINCountLow) { return "set, a few tries left" }
-        if !info.flags.contains(.loginRequired) { return "not wanted: whoever reaches the token uses it" }
+        if !info.flags.contains(.loginRequired) { return "not required: any program can use the token" }
         guard info.flags.contains(.userPINInitialized) else { return "not set" }
         return info.flags.contains(.userPINToBeChanged) ? "set, must be changed" : "set, tries ok"
     }
@@ -211,10 +210,10 @@ struct TokenShowCommand: ParsableCommand {
 /// `keyfob token mechanisms`: lists the mechanisms of a token.
 struct TokenMechanismsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        "mechanisms", "List what a token says it can do.",
+        "mechanisms", "List the mechanisms that a token reports.",
         examples: Examples(
             "keyfob token mechanisms", "keyfob token mechanisms login --json", "keyfob token mechanisms | grep GCM"),
-        discussion: "Tokens also list what they cannot do: only a trial proves it.")
+        discussion: "Tokens also report mechanisms that do not work; only a trial shows that.")
 
     @Argument(help: "Label or PKCS#11 URI of the token.", completion: NameCompletion.tokens)
     var name: String?
@@ -236,7 +235,7 @@ struct TokenMechanismsCommand: ParsableCommand {
             mechanisms = try token.slot.mechanisms().map { ($0, try info(of: $0, in: token.slot)) }
         } catch {
             throw KeychainError(
-                .tokenAbsent, "the token does not answer.", hint: "See what is there: keyfob token ls", cause: error)
+                .tokenAbsent, "the token does not answer.", hint: "List the tokens: keyfob token ls", cause: error)
         }
         func uses(_ info: MechanismInfo?) -> [String]? {
             info.map { info in Self.uses.filter { info.flags.contains($0.0) }.map(\.1) }

@@ -90,7 +90,7 @@ struct TokenInventory {
         guard let entry = inventory.entries.first(where: { $0.keychains.contains(keychain.name) }) else {
             throw KeychainError(
                 .tokenAbsent, "the token of keychain \"\(keychain.name)\" is not present.",
-                hint: "Insert it, or mount what it lies on. What is there: keyfob token ls",
+                hint: "Insert it, or mount its file system. List the tokens: keyfob token ls",
                 details: ["keychain": keychain.name])
         }
         return entry
@@ -167,8 +167,8 @@ struct TokenInventory {
             let present = entries.map(\.label).filter { !$0.isEmpty }.joined(separator: ", ")
             throw KeychainError(
                 .tokenAbsent, "token \"\(name)\" is not present.",
-                hint:
-                    "Insert it, or see what is there: keyfob token ls. Present now: \(present.isEmpty ? "none" : present)",
+                hint: "Insert it, or list the tokens: keyfob token ls. "
+                    + "Present now: \(present.isEmpty ? "none" : present)",
                 details: ["token": name])
         }
         guard found.count == 1 else {
@@ -189,19 +189,19 @@ extension TokenInventory.Entry {
         return uri
     }
 
-    /// Whether a URI names the token, by all that it says of token, slot and module.
+    /// Whether all attributes of a URI match the token, its slot and its module.
     func isNamed(by wanted: PKCS11URI) -> Bool {
         guard TokenChoice.names(wanted, uri) else { return false }
         if isOurs, !mayBeOurs(wanted) { return false }
         guard isOurs ? needsModule(wanted) : wanted.namesSlotOrModule else { return isOurs || slot != nil }
-        // A token that does not say what it is is not the one that was asked for.
+        // A token that cannot be read does not match.
         return (try? currentSlot(waiting: Keychain.Options().timeout).map { try wanted.matches($0) }) ?? false
     }
 
-    /// Whether a URI may name a token in Keyfob's own directory, by what is known without loading the module.
+    /// Whether a URI may name a token in Keyfob's own directory, without loading the module.
     ///
-    /// SoftHSM shows one directory in a process. To look into ours hides the tokens of others from the same command, so
-    /// that a URI which names a slot or a module and no token means one of those.
+    /// A process can use only one SoftHSM directory. Opening Keyfob's directory hides other SoftHSM tokens from this
+    /// command. So a URI with a slot or a module, but without a token label or serial, means one of those other tokens.
     private func mayBeOurs(_ wanted: PKCS11URI) -> Bool {
         func fits(_ part: String?, _ own: String) -> Bool { part.map { $0.isIdentical(to: own) } ?? true }
         guard fits(wanted.libraryManufacturer, "SoftHSM"),
@@ -214,10 +214,10 @@ extension TokenInventory.Entry {
         wanted.namesSlot || wanted.libraryVersion != nil || wanted.moduleName != nil || wanted.modulePath != nil
     }
 
-    /// The slot that the token is in now; `nil` where it is gone.
+    /// Returns the slot that the token is in now; `nil` if the token is gone.
     ///
-    /// - Parameter timeout: How long a token of ours is waited for.
-    /// - Throws: `KeychainError`, `PKCS11Error`.
+    /// - Parameter timeout: How long to wait for a token of Keyfob's own.
+    /// - Throws: `KeychainError` or `PKCS11Error` if the token's directory or module cannot be used.
     func currentSlot(waiting timeout: Duration) throws -> Slot? {
         guard isOurs, slot == nil else { return slot }
         let directory = Keychains().softHSM
@@ -227,7 +227,8 @@ extension TokenInventory.Entry {
         var uri = PKCS11URI()
         uri.token = label
         uri.serial = serial
-        // While nobody logs in to a token: SoftHSM would not find the one whose file that has emptied.
+        // Excludes logins of other processes: a login empties the token's file for a moment, and SoftHSM would not find
+        // the token then.
         return try directory.holdingLoginLock(until: deadline) { try directory.module().slot(matching: uri) }
     }
 
@@ -285,7 +286,7 @@ struct SelectedToken {
         isOurs = entry.isOurs
         guard let slot = try entry.currentSlot(waiting: global.patience) else {
             throw KeychainError(
-                .tokenAbsent, "token \"\(name)\" is not present.", hint: "See what is there: keyfob token ls",
+                .tokenAbsent, "token \"\(name)\" is not present.", hint: "List the tokens: keyfob token ls",
                 details: ["token": name])
         }
         self.slot = slot
@@ -327,7 +328,7 @@ struct SelectedToken {
         if let keychain { return try keychain.tokenInfo() }
         do { return try slot.tokenInfo() } catch {
             throw KeychainError(
-                .tokenAbsent, "the token does not answer.", hint: "See what is there: keyfob token ls", cause: error)
+                .tokenAbsent, "the token does not answer.", hint: "List the tokens: keyfob token ls", cause: error)
         }
     }
 }

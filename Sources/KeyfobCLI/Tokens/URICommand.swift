@@ -9,15 +9,15 @@ import PKCS11
 /// `keyfob uri`: prints how other programs reach a key or certificate.
 struct URICommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        "uri", "Print the PKCS#11 URI by which other programs reach a key or certificate.",
+        "uri", "Print the PKCS#11 URI with which other programs use a key or certificate.",
         examples: Examples(
             "keyfob uri web --for nginx --write /etc/nginx/tls", "keyfob uri web --for curl --check",
             "keyfob uri web --env      # in a shell: eval \"$(…)\""),
         discussion: """
-            Of an identity it is the private key's. The URI never holds the PIN; where the PIN lies in a file, it names \
-            the file, unless more than the PIN is in it, such as a newline: then nothing is printed. --env prints the \
-            variables that programs need to find the token. --for prints what a program needs, for what is installed \
-            here; --check starts the program and makes it use the key.
+            For an identity, it is the URI of the private key. The URI never contains the PIN. If the PIN is in a file, \
+            the URI names the file; if the file contains more than the PIN, such as a newline, no URI is printed. --env \
+            prints the variables that programs need to find the token. --for prints the configuration of a program, for \
+            the software installed here; --check starts the program and makes it use the key.
             Programs: \(Programs.names.joined(separator: ", ")).
             """)
 
@@ -32,7 +32,7 @@ struct URICommand: ParsableCommand {
 
     @Option(
         name: .customLong("for"),
-        help: ArgumentHelp("Print what a program needs to use the key.", valueName: "program"),
+        help: ArgumentHelp("Print the configuration with which a program uses the key.", valueName: "program"),
         completion: .list(Programs.names))
     var program: String?
 
@@ -42,7 +42,7 @@ struct URICommand: ParsableCommand {
         completion: .directory)
     var destination: String?
 
-    @Flag(help: "With --for, start the program and prove that it uses the key.")
+    @Flag(help: "With --for, start the program and check that it uses the key.")
     var check = false
 
     @Flag(name: .customLong("env"), help: "Print the variables that programs need, for eval in a shell.")
@@ -54,9 +54,9 @@ struct URICommand: ParsableCommand {
         guard name != nil || environment else { throw ValidationError("Name an identity, key or certificate.") }
         guard !environment || program == nil else { throw ValidationError("--env and --for exclude each other.") }
         guard type == nil || program == nil else { throw ValidationError("--type and --for exclude each other.") }
-        guard destination != "" else { throw ValidationError("--write needs the name of a directory.") }
+        guard destination != "" else { throw ValidationError("--write needs a directory.") }
         guard program != nil || (destination == nil && !check) else {
-            throw ValidationError("--write and --check are for a program: add --for PROGRAM.")
+            throw ValidationError("--write and --check require --for PROGRAM.")
         }
     }
 
@@ -111,7 +111,8 @@ struct URICommand: ParsableCommand {
             guard uri.type != .publicKey else {
                 throw KeychainError(
                     .itemNotFound,
-                    "of key \"\(label)\" the token has the public half only, and \(program.name) needs the private one.",
+                    "the token has only the public half of key \"\(label)\", and \(program.name) needs the private "
+                        + "one.",
                     hint: "All keys: keyfob key ls", details: ["key": label])
             }
             guard !program.needsCertificate, let name else {
@@ -138,7 +139,8 @@ struct URICommand: ParsableCommand {
         }
         let certificateLabel = try identity.flatMap { try keychain.certificateURI(of: $0).object }
         let use = TokenUse(
-            label: label, certificateLabel: certificateLabel ?? label, uri: uri, module: module, slotID: slot.id, tokenLabel: keychain.tokenLabel,
+            label: label, certificateLabel: certificateLabel ?? label, uri: uri, module: module, slotID: slot.id,
+            tokenLabel: keychain.tokenLabel,
             softHSMConfiguration: keychain.configuration.module == .softHSM
                 ? Keychains().softHSM.configuration.path : nil,
             pinFile: keychain.pinFile, publicKey: publicKey, chain: chain, edwardsKeys: edwardsKeys,
@@ -160,14 +162,14 @@ struct URICommand: ParsableCommand {
         where path.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) {
             throw KeychainError(
                 .invalidArgument,
-                "the path \"\(path)\" has a line break or another control character in it, and \(program.name)'s "
-                    + "configuration cannot name it.",
+                "the path \"\(path)\" contains a line break or another control character, which \(program.name)'s "
+                    + "configuration cannot express.",
                 hint: "Choose another directory: --write DIRECTORY", details: ["path": path])
         }
         for word in program.unspeakable where use.directory.utf8.contains(word.utf8) {
             throw KeychainError(
                 .invalidArgument,
-                "the path \"\(use.directory)\" has \"\(word)\" in it, which \(program.name) takes for something else.",
+                "the path \"\(use.directory)\" contains \"\(word)\", which \(program.name) would interpret.",
                 hint: "Choose another directory: --write DIRECTORY", details: ["path": use.directory])
         }
     }
@@ -192,7 +194,7 @@ struct URICommand: ParsableCommand {
             throw KeychainError(
                 .refused,
                 "\(program.name) cannot be checked here: the PIN is not in a file, and the check cannot ask for it.",
-                hint: "Without --check the configuration is printed all the same.")
+                hint: "Without --check, the configuration is printed anyway.")
         }
         if program.usesEngine, let obstacle = OpenSSLEngine.obstacle(on: subject) {
             guard !check else { throw obstacle }
@@ -249,7 +251,7 @@ struct URICommand: ParsableCommand {
         let names = recipe.files.map(\.name).joined(separator: ", ")
         let pronoun = recipe.files.count == 1 ? "It contains" : "They contain"
         if destination != nil, global.dryRun {
-            text += "Would write \(names). \(pronoun) no secrets. Nothing was written (--dry-run).\n"
+            text += "Would write \(names). \(pronoun) no secrets. Dry run: no file was written.\n"
         } else if destination != nil {
             text += "Wrote \(names). \(pronoun) no secrets.\n"
         } else if !recipe.files.isEmpty {

@@ -15,8 +15,8 @@ enum UnusedTokens {
         }
         let tokens = try keychains.unnamedTokens().filter { serials?.contains($0.serial) ?? true }
         return removals + tokens.map { token in
-            "no keychain uses token \"\(TerminalSafe.text(token.label))\" (serial \(TerminalSafe.text(token.serial))); if its keys "
-                + "are not needed, remove it: rm -r \(ShellWord.quoted(token.directory.path))"
+            "no keychain uses token \"\(TerminalSafe.text(token.label))\" (serial \(TerminalSafe.text(token.serial))); "
+                + "if its keys are not needed, remove it: rm -r \(ShellWord.quoted(token.directory.path))"
         }
     }
 }

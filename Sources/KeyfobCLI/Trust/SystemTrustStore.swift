@@ -15,7 +15,7 @@ enum SystemTrustStore {
         guard geteuid() == 0 else {
             throw KeychainError(
                 .refused, "cannot write the system trust store: needs root.",
-                hint: "Run it with sudo, or trust it only for you: "
+                hint: "Run it with sudo, or trust it only in your keychain: "
                     + "keyfob trust add \(ShellWord.quoted(name)) --scope user")
         }
     }

@@ -12,9 +12,9 @@ struct TrustAddCommand: ParsableCommand {
             "keyfob trust add corp-ca.pem", "keyfob trust add corp-ca.pem --for server --for client --name corp-ca",
             "keyfob trust add corp-ca.pem --scope system"),
         discussion: """
-            The certificate is stored in the keychain unless it is there. With --scope system it is written where \
-            update-ca-certificates finds it, which makes every program of the machine trust it: needs root. What it is \
-            trusted for already it stays trusted for: keyfob trust rm.
+            The certificate is stored in the keychain if it is not there yet. --scope system, which needs root, writes \
+            it to where update-ca-certificates finds it, so that all programs of the machine trust it. Usages that are \
+            already trusted stay trusted; to remove them: keyfob trust rm.
             """)
 
     /// The scope of the trust: this keychain, or all programs of the machine.
@@ -23,15 +23,15 @@ struct TrustAddCommand: ParsableCommand {
     @Argument(help: "A file, or name, fingerprint, common name or PKCS#11 URI of a certificate in the keychain.")
     var certificate: CertificateSource
 
-    @Option(name: .customLong("for"), help: "What for: server, client, email, …; any unless given. May be repeated.")
+    @Option(name: .customLong("for"), help: "The usage: server, client, email, …; any by default. May be repeated.")
     var usages: [UsageName] = []
 
-    @Option(help: "Who trusts it: user (this keychain) or system (the whole machine).")
+    @Option(help: "The scope: user (this keychain) or system (the whole machine).")
     var scope: Scope = .user
 
     @Option(
         name: .customLong("name"),
-        help: "The name; without one, the certificate's own. One that is in the keychain already keeps its name.")
+        help: "The name; by default the certificate's own. A certificate in the keychain keeps its name.")
     var label: String?
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
@@ -39,7 +39,7 @@ struct TrustAddCommand: ParsableCommand {
     func validate() throws {
         if let label { try NewName.check(label) }
         if scope == .system, !usages.isEmpty {
-            throw ValidationError("The system's store knows no usages: --for is for --scope user.")
+            throw ValidationError("The system's store has no usages: --for requires --scope user.")
         }
     }
 
@@ -53,12 +53,13 @@ struct TrustAddCommand: ParsableCommand {
         }
         guard others.isEmpty else {
             throw UsageError(
-                "\(TerminalSafe.text(name)) holds \(others.count + 1) certificates; trust is given to one at a time.",
-                hint: "Write the one you mean to a file of its own.")
+                "\(TerminalSafe.text(name)) contains \(others.count + 1) certificates; only one can be trusted at a "
+                    + "time.",
+                hint: "Put the one to trust into a separate file.")
         }
         let now = Date()
         if let failure = CertificatePhrases.failure(
-            anchor, name: name, on: now, remark: "One that is not valid makes nobody trusted.")
+            anchor, name: name, on: now, remark: "A certificate that is not valid now cannot make others trusted.")
         {
             throw failure
         }
@@ -68,7 +69,7 @@ struct TrustAddCommand: ParsableCommand {
         let subject = TerminalSafe.text(CertificatePhrases.subject(anchor))
         try Confirmation(global).requireOfPerson(
             "Trust \"\(subject)\" (sha256:\(anchor.sha256Fingerprint.hexadecimal.prefix(16))…)?",
-            else: "nobody was trusted.")
+            else: "the certificate was not trusted.")
         guard let keychain = opened else {
             let path = try global.dryRun
                 ? SystemTrustStore.path(of: anchor) : SystemTrustStore.add(anchor, timeout: global.timeout)
@@ -76,7 +77,7 @@ struct TrustAddCommand: ParsableCommand {
                 document(anchor, on: now, file: path, isChanged: !global.dryRun),
                 sentence: global.dryRun
                     ? "Would trust \"\(subject)\"."
-                    : "Every program of this machine trusts \"\(subject)\" now (\(path)).")
+                    : "All programs of this machine now trust \"\(subject)\" (\(path)).")
         }
         guard !global.dryRun else {
             let known = try keychain.find(.certificates).first { $0.der == anchor.der }?.label
@@ -96,10 +97,10 @@ struct TrustAddCommand: ParsableCommand {
             words += ", as before"
             let word = try keychain.word(for: anchor, called: trusted.item.label)
             let command = "keyfob trust rm \(word)"
-            hint = "\n    For less, take it away first: " + HintedCommands.naming(keychain.name, in: command)
+            hint = "\n    To trust it for less, remove it first: " + HintedCommands.naming(keychain.name, in: command)
         }
         if let label, let name = trusted.item.label, name != label {
-            words += ". It was there already, as \"\(TerminalSafe.text(name))\", and keeps that name"
+            words += ". It was already stored as \"\(TerminalSafe.text(name))\" and keeps that name"
         }
         try output.emit(
             document(

@@ -3,10 +3,10 @@ import ArgumentParser
 /// `keyfob trust`: trusted certificates.
 struct TrustCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        "trust", "Whom to trust, besides the system's authorities.",
+        "trust", "Trusted certificates, in addition to the system's authorities.",
         examples: Examples(
             "keyfob trust add corp-ca.pem --for server", "keyfob trust ls", "keyfob trust rm corp-ca"),
-        discussion: "Trust is sealed in the keychain: a program that merely writes to the token cannot add any.",
+        discussion: "Trust is sealed in the keychain: a program that can only write to the token cannot add any.",
         subcommands: [
             TrustAddCommand.self, TrustListCommand.self, TrustRemoveCommand.self, TrustExportCommand.self,
         ])

@@ -7,7 +7,7 @@ import KeyfobOpenSSL
 /// `keyfob trust ls`: lists the trust anchors.
 struct TrustListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        "ls", "List whom the keychain trusts.",
+        "ls", "List the certificates that the keychain trusts.",
         examples: Examples("keyfob trust ls", "keyfob trust ls --json", "keyfob trust ls --keychain site"),
         aliases: ["list"])
 

@@ -8,13 +8,13 @@ struct TrustRemoveCommand: ParsableCommand {
         "rm", "No longer trust a certificate.",
         examples: Examples(
             "keyfob trust rm corp-ca", "keyfob trust rm sha256:9a11 --yes", "keyfob trust rm corp-ca --dry-run"),
-        discussion: "The certificate stays in the keychain, as one that nobody trusts: keyfob cert rm removes it.",
+        discussion: "The certificate stays in the keychain; keyfob cert rm removes it.",
         aliases: ["remove", "delete"])
 
     @Argument(help: "A file, or name, fingerprint or PKCS#11 URI.")
     var certificate: CertificateSource
 
-    @Flag(help: "Succeed where nobody trusts it, or there is no such certificate.")
+    @Flag(help: "Succeed if it is not trusted, or if there is no such certificate.")
     var ifExists = false
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
@@ -29,8 +29,8 @@ struct TrustRemoveCommand: ParsableCommand {
         guard isTrusted || ifExists else {
             throw KeychainError(
                 .itemNotFound,
-                "nobody trusts \"\(TerminalSafe.text(name))\" in keychain \"\(keychain.name)\".",
-                hint: "Whom it trusts: keyfob trust ls", details: ["name": name, "keychain": keychain.name])
+                "\"\(TerminalSafe.text(name))\" is not trusted in keychain \"\(keychain.name)\".",
+                hint: "Trusted certificates: keyfob trust ls", details: ["name": name, "keychain": keychain.name])
         }
         if isTrusted, !global.dryRun, let anchor { try keychain.distrust(anchor) }
         let shown = TerminalSafe.text(name)
@@ -40,7 +40,7 @@ struct TrustRemoveCommand: ParsableCommand {
                 "dry_run": .boolean(global.dryRun),
             ]),
             sentence: !isTrusted
-                ? "Nothing to do: nobody trusts \"\(shown)\" in keychain \"\(TerminalSafe.text(keychain.name))\"."
+                ? "Nothing to do: \"\(shown)\" is not trusted in keychain \"\(TerminalSafe.text(keychain.name))\"."
                 : global.dryRun
                     ? "Would no longer trust \"\(shown)\"." : "No longer trusted: \"\(shown)\". The certificate stays.")
     }

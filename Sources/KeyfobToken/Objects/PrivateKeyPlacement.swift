@@ -22,6 +22,12 @@ package struct PrivateKeyPlacement {
     /// The token's name in messages.
     package let token: String
 
+    package init(key: PrivateKey, template: AttributeTemplate, token: String) {
+        self.key = key
+        self.template = template
+        self.token = token
+    }
+
     private enum Way: CaseIterable { case blockCipher, keyTransport }
 
     /// The template without the key material, which the token takes from the unwrapped key. It keeps the key type.

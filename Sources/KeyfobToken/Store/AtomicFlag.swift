@@ -4,6 +4,9 @@ import Synchronization
 package final class AtomicFlag: Sendable {
     private let flag = Atomic(false)
 
+    /// Creates a flag that is not set.
+    package init() {}
+
     /// Whether the flag is set.
     package var isSet: Bool { flag.load(ordering: .relaxed) }
 

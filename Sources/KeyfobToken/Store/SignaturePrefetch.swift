@@ -86,6 +86,9 @@ package final class SignaturePrefetch: Sendable {
     private static let most = (ofOneKind: 4, ofAll: 8)
 
     private let state = Lock(State())
+
+    /// Creates a prefetch without any started operation.
+    package init() {}
     /// Whether an operation was ever started. A caller that signs only occasionally avoids the lock.
     private let isUsed = Atomic(false)
     /// Whether the token copies the key, as far as is known.

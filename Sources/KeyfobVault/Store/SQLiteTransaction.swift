@@ -227,7 +227,7 @@ package struct SQLiteTransaction: StoreWriter {
             row.secret.map { Data($0.tag) }, row.publicName?.object, row.publicName?.name, row.id, row.version - 1,
         ])
         guard db.changesCount == 1 else {
-            throw KeychainError(.itemNotFound, "the item was changed or removed by somebody else meanwhile.")
+            throw KeychainError(.itemNotFound, "the item was changed or removed by another process in the meantime.")
         }
         try db.cachedStatement(sql: "DELETE FROM term WHERE item = ?").execute(arguments: [row.id])
         try db.cachedStatement(sql: "DELETE FROM recipient WHERE item = ?").execute(arguments: [row.id])

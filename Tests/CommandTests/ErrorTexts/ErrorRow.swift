@@ -1,36 +1,35 @@
 import Testing
 
-/// One way to fail, and what the user is told.
+/// One failure, and the error that the user gets.
 struct ErrorRow: CustomTestStringConvertible, Sendable {
-    /// What there is before.
+    /// The keychain before the failure.
     enum Home: Sendable {
-        /// Nothing yet.
+        /// No keychain.
         case empty
         /// A keychain that opens without asking.
         case unattended
-        /// A keychain on a token behind the module that can be told to refuse. Its PIN is 1234, in the variable
-        /// `CARD_PIN`.
+        /// A keychain on a token behind the module that can refuse calls. The PIN is 1234, in the variable `CARD_PIN`.
         case card
     }
 
     let testDescription: String
     var home = Home.unattended
-    /// A script of sh that has to succeed, with the functions that `ErrorTextTests.prelude` has. What it leaves running
-    /// is in a session of its own, whose number it writes to the file `job`.
+    /// A script of sh that must succeed. It can use the functions of `ErrorTextTests.prelude`. It starts background
+    /// processes in a separate session, whose number it writes to the file `job`.
     var before = ""
-    /// What undoes an attempt, so that it can be made once more.
+    /// A script that undoes an attempt, so that it can be repeated.
     var reset = ":"
-    /// What the token refuses during the attempt; see `faulty.c`.
+    /// The refusals of the token during the attempt; see `faulty.c`.
     var refusing = ""
     /// The command that fails.
     let attempt: String
     let status: Int32
     let code: String
-    /// What the message has to say.
+    /// Texts that the message must contain.
     let message: [String]
-    /// What the hint has to say.
+    /// Texts that the hint must contain.
     var hint: [String] = []
-    /// Facts for programs that must be there, by name.
+    /// The names of details that the error must have.
     var details: [String] = []
     /// Whether the message is the same at the second attempt.
     var isSteady = true
@@ -154,7 +153,7 @@ extension ErrorRow {
             hint: [#"Did you mean "db/prod"?"#, "keyfob ls"], details: ["name", "keychain"]),
         ErrorRow(
             testDescription: "a secret among the arguments", attempt: "keyfob set db/prod hunter2", status: 2, code: "usage",
-            message: ["secret values are not taken from the command line"], hint: ["--stdin", "keyfob set db/prod"]),
+            message: ["secret values are not accepted on the command line"], hint: ["--stdin", "keyfob set db/prod"]),
         ErrorRow(
             testDescription: "database locked",
             before: """
@@ -289,12 +288,12 @@ extension ErrorRow {
             testDescription: "untrusted",
             before: "chain; keyfob identity import -q web.key web.pem r10.pem --name web",
             attempt: "keyfob cert verify web --untrusted root.pem", status: 11, code: "cert.untrusted",
-            message: [#"certificate "web" leads to "Root", which nobody has decided to trust"#], hint: ["keyfob trust add"]),
+            message: [#"certificate "web" leads to "Root", which you have not decided to trust"#], hint: ["keyfob trust add"]),
         ErrorRow(
             testDescription: "untrusted for a usage",
             before: "chain; keyfob identity import -q web.key web.pem r10.pem --name web",
             attempt: "keyfob cert verify web --untrusted root.pem --usage server", status: 11, code: "cert.untrusted",
-            message: [#"leads to "Root", which nobody has decided to trust"#], hint: ["--for server"]),
+            message: [#"leads to "Root", which you have not decided to trust"#], hint: ["--for server"]),
         ErrorRow(
             testDescription: "wrong host", before: "trusted", attempt: "keyfob cert verify web --host api.example.org",
             status: 11, code: "cert.host_mismatch", message: [#"certificate "web" is not for host "api.example.org""#],
@@ -314,7 +313,7 @@ extension ErrorRow {
             hint: ["called like the keychain", "--token NAME"]),
         ErrorRow(
             testDescription: "an option of another command", attempt: "keyfob identity check web --host 10.9.9.9", status: 2,
-            code: "usage", message: ["unknown option '--host'."], hint: ["An option of: keyfob cert verify", "--help"]),
+            code: "usage", message: ["unknown option '--host'."], hint: ["Commands with this option: keyfob cert verify", "--help"]),
         ErrorRow(
             testDescription: "wrong usage", before: "trusted", attempt: "keyfob cert verify web --usage client", status: 11,
             code: "cert.wrong_usage", message: [#"certificate "web" is not for usage "client""#],
@@ -328,20 +327,20 @@ extension ErrorRow {
             message: [#"key "web" cannot leave token "login": it is marked not extractable"#],
             hint: ["keyfob uri web", "keyfob cert export --chain web"]),
         ErrorRow(
-            testDescription: "permission", attempt: "nobody trust add ca.pem --scope system", status: 12, code: "refused",
+            testDescription: "permission", attempt: "unprivileged trust add ca.pem --scope system", status: 12, code: "refused",
             message: ["cannot write the system trust store: needs root"],
             hint: ["sudo", "keyfob trust add ca.pem --scope user"]),
         ErrorRow(
             testDescription: "a program that cannot use tokens",
             before: "pair web web; keyfob identity import -q web.key web.pem --name web",
             attempt: "keyfob uri web --for haproxy", status: 8, code: "mechanism.unsupported",
-            message: ["haproxy reads private keys from PEM files only"], hint: ["keyfob uri web --for nginx"]),
+            message: ["haproxy reads private keys only from PEM files"], hint: ["keyfob uri web --for nginx"]),
         ErrorRow(
             testDescription: "a program with a certificate of another usage",
             before: "keyfob identity create -q srv --dns localhost --self-signed",
             attempt: "keyfob uri srv --for curl --check", status: 11, code: "cert.wrong_usage",
-            message: [#"certificate "srv" is not for usage "client", which curl has for it"#],
-            hint: ["It is for: serverAuth", "--usage client"], details: ["certificate"]),
+            message: [#"certificate "srv" is not valid for usage "client", which curl needs"#],
+            hint: ["It is valid for: serverAuth", "--usage client"], details: ["certificate"]),
         ErrorRow(
             testDescription: "an issuer that is not there",
             attempt: "keyfob identity create web --cn web --issuer corp", status: 3, code: "item.not_found",
@@ -353,7 +352,7 @@ extension ErrorRow {
     ]
 }
 
-/// Stores three items and damages the second behind Keyfob's back.
+/// Stores three items and damages the second in the database.
 private let damagedItem = """
     for name in a b c; do printf v | keyfob set -q $name --stdin; done
     python3 -c 'import sqlite3, sys

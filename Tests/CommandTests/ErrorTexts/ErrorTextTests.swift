@@ -2,12 +2,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What every failure says, to people and to programs.
+/// The errors that users and programs get.
 @Suite struct ErrorTextTests {
-    /// What the scripts of the rows may use.
+    /// Functions for the scripts of the rows.
     static let prelude = """
         keyfob() { "$KEYFOB" "$@"; }
-        nobody() {
+        unprivileged() {
             if [ "$(id -u)" = 0 ]; then setpriv --reuid 65534 --clear-groups "$KEYFOB" "$@"; else keyfob "$@"; fi
         }
         # secret TEXT FILE
@@ -23,7 +23,7 @@ import Testing
                 -startdate ${3:-20200101000000Z} -enddate ${4:-20980101000000Z}
             } > openssl.log 2>&1 || { cat openssl.log; return 1; }
         }
-        # pkcs12: web.p12 under the passphrase in pass
+        # pkcs12: web.p12, encrypted with the passphrase in pass
         pkcs12() {
             pair web www.example.org
             secret secret pass
@@ -48,7 +48,7 @@ import Testing
         }
         """
 
-    /// One failure, as it came out.
+    /// The result of one failure.
     private struct Outcome {
         let result: Tool.Result
         var lines: [Substring] { result.error.split(separator: "\n", omittingEmptySubsequences: false) }
@@ -63,7 +63,7 @@ import Testing
             ).run())
     }
 
-    /// Ends what a row has left running.
+    /// Ends the background processes of a row.
     private func end(_ household: TestHome) {
         guard let job = try? household.directory.read("job"),
             let number = Int32(String(decoding: job, as: UTF8.self).trimmingCharacters(in: .newlines))
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(arguments: ErrorRow.tokens + ErrorRow.secrets + ErrorRow.certificates)
-    func `what failed, why, and what to do`(_ row: ErrorRow) throws {
+    func `an error has a message, a hint, a code and a status`(_ row: ErrorRow) throws {
         let household: TestHome
         var environment: [String: String] = [:]
         switch row.home {
@@ -111,7 +111,7 @@ import Testing
         #expect(error["exit"] as? Int32 == row.status)
         let details = try #require(error["details"] as? [String: String])
         for name in row.details { #expect(details[name] != nil, "\(name) is missing: \(details)") }
-        // Each name once: a parser that takes the first one must see what another sees that takes the last.
+        // Each name occurs once, because parsers differ in which of several they use.
         for name in details.keys { #expect(told.result.error.split(separator: "\"\(name)\":").count == 2, "\(name)") }
         guard row.isSteady else { return }
         let message = error["message"] as? String ?? ""
@@ -119,12 +119,12 @@ import Testing
         #expect(Self.timeless("keyfob: \(message)\n\(remedy)") == Self.timeless(outcome.result.error))
     }
 
-    /// Without how long ago something was, which differs between two attempts.
+    /// Removes relative times, which differ between two attempts.
     private static func timeless(_ text: String) -> String {
         text.replacing(/just now|[0-9]+ (second|minute)s? ago/, with: "a moment ago")
     }
 
-    @Test func `every command that a hint names is there`() throws {
+    @Test func `every command in a hint exists`() throws {
         let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("../../../Sources").standardized
         let known = try Tool.keyfob(["--help"]).run().output
@@ -150,7 +150,7 @@ import Testing
         #expect(checked.count > 30)
     }
 
-    /// Words behind `keyfob` that are meant as a command, and not as the next word of a sentence.
+    /// Words after `keyfob` that are commands, and not the next word of a sentence.
     private static let verbs: Set<String> = [
         "init", "status", "doctor", "unlock", "lock", "get", "set", "ls", "rm", "secret", "identity", "cert", "key", "trust",
         "token", "uri", "keychain", "backup", "migrate", "run", "config", "systemd", "agent", "helper", "manifest",
@@ -158,18 +158,18 @@ import Testing
     private static let nouns: Set<String> = ["secret", "identity", "cert", "key", "trust", "token", "keychain"]
 
     @Test(arguments: [("INT", 130), ("TERM", 143), ("HUP", 129)])
-    func `who is interrupted ends with the signal's status, and leaves nothing half`(
+    func `an interrupted command ends with the signal's status, and leaves nothing incomplete`(
         signal: String, status: Int32
     ) throws {
         let household = try TestHome.unattended()
-        // The issuer interrupts the command that waits for it: the moment is the same however slow the machine is.
+        // The issuer interrupts the command that waits for it, so the moment does not depend on the machine's speed.
         let slow = try household.directory.write(Array("kill -\(signal) $PPID\nexec sleep 200\n".utf8), to: "slow")
         let result = try household.keyfob([
             "identity", "create", "web", "--dns", "web.example", "--issuer", "exec:/bin/sh " + slow,
         ])
         #expect(result.status == status, "\(result.error)")
         #expect(try household.keyfob(["identity", "ls", "--format", "tsv"]).output.isEmpty)
-        // The key that waits is used by the same command, said once more.
+        // The same command, run again, uses the key that was left.
         let made = try household.keyfob(["identity", "create", "web", "--dns", "web.example", "--self-signed"])
         #expect(made.status == 0, "\(made.error)")
         #expect(try household.keyfob(["key", "ls", "--format", "tsv"]).output.split(separator: "\n").count == 2)

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Backups that are put back, or lie, where they do harm.
+/// Backups that are restored, or that are beside the original where they cause errors.
 @Suite struct BackupTests {
-    @Test func `a copy of the vault's file is all of it`() throws {
+    @Test func `a copy of the vault's file is a complete backup`() throws {
         let household = try TestHome.unattended()
         try household.set("a", "value")
         let vault = try household.vault()
@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(.enabled(if: Machine.canTrace), arguments: ["ftruncate", "fdatasync"])
-    func `a kill in the middle of a commit leaves the vault as it was or as it is to be`(call: String) throws {
+    func `a kill during a commit leaves the vault as it was before or after the commit`(call: String) throws {
         let household = try TestHome.unattended()
         try household.set("a", "value")
         for when in 1...6 {
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test(.enabled(if: Machine.canTrace))
-    func `a process that is stopped in the middle of a commit makes others give up in time`() throws {
+    func `if a process is stopped during a commit, others give up in time`() throws {
         let household = try TestHome.unattended()
         try household.set("a", "value")
         let script = """
@@ -58,7 +58,7 @@ import Testing
         ).run()
         let lines = result.output.split(separator: "\n").map(String.init)
         try #require(lines.count == 4, "\(result)")
-        // A reader gets its answer or the error, by the lock that the stopped process holds.
+        // A reader gets its result or the error, depending on the lock that the stopped process holds.
         let busy = "13 keyfob: keychain \"login\" is in use by another process."
         #expect(["0 ", busy].contains(lines[0]), "\(result)")
         #expect(["0 ", busy].contains(lines[1]), "\(result)")
@@ -66,7 +66,7 @@ import Testing
         #expect(lines[3] == "value", "\(result)")
     }
 
-    @Test func `the backup of a token beside it is told to every keychain, and ends no command by a signal`() throws {
+    @Test func `a backup copy beside a token is reported by every keychain, and crashes no command`() throws {
         let household = try TestHome.unattended()
         try household.set("a", "value")
         let tokens = household.data + "/tokens"

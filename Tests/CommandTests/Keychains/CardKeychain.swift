@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A household whose keychain is on a token that other tools write to as well.
+/// A home whose keychain is on a token that other tools write to as well.
 struct CardKeychain {
     let household: TestHome
     let environment: [String: String]
@@ -10,7 +10,7 @@ struct CardKeychain {
 
     /// Makes the token and the keychain.
     ///
-    /// - Parameter module: The module by which the command reaches the token; the other tools use SoftHSM itself.
+    /// - Parameter module: The module through which the command uses the token; the other tools use SoftHSM itself.
     init(module: String? = nil, environment more: [String: String] = [:], in household: TestHome? = nil) throws {
         let household = try household ?? TestHome()
         self.household = household
@@ -30,8 +30,8 @@ struct CardKeychain {
         return try household.keyfob(arguments, environment: all)
     }
 
-    /// Runs a script of sh in the household's directory, with `$MODULE` and a function `p11` that is pkcs11-tool,
-    /// logged in; its failure is the test's.
+    /// Runs a script of sh in the home's directory, with `$MODULE` and a function `p11` that runs pkcs11-tool, logged
+    /// in. The script must succeed.
     @discardableResult
     func shell(_ script: String) throws -> String {
         let p11 = "p11() { pkcs11-tool --module \"$MODULE\" --token-label card --login --pin env:CARD_PIN \"$@\" 2>>p11.log; }\n"
@@ -64,7 +64,7 @@ struct CardKeychain {
         try shell("p11 --write-object \(name).\(part) --type \(type)\(id.map { " --id \($0)" } ?? "")\(words) >/dev/null")
     }
 
-    /// How many objects the token has in all.
+    /// The number of objects on the token.
     func countOfObjects(labelled label: String? = nil) throws -> Int {
         try shell("p11 --list-objects").split(separator: "\n").count { line in
             label.map { line.hasPrefix("  label:") && line.hasSuffix(" \($0)") } ?? line.contains(" Object")

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `keyfob uri --type cert` prints a URI by which the certificate is found.
+/// `keyfob uri --type cert` prints a URI that finds the certificate.
 @Suite struct CertificateURITests {
     @Test func `the URI of a certificate has the label and the identifier of the certificate object`() throws {
         let card = try CardKeychain()
@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(arguments: [["--new-key"], ["--same-key"]])
-    func `the URI of a renewed certificate finds it`(option: [String]) throws {
+    func `the URI of a renewed certificate finds the certificate`(option: [String]) throws {
         let household = try TestHome.unattended()
         let commands = [
             ["identity", "create", "web", "--cn", "web", "--self-signed"],

@@ -15,7 +15,7 @@ import Testing
         try #require(result.status == 0, "\(result.error)")
     }
 
-    @Test func `a token that is gone is told by name, and comes back`() throws {
+    @Test func `a missing token is named, and works again when it is back`() throws {
         let household = try TestHome.unattended()
         try household.set("a", "value")
         let (tokens, away) = (household.data + "/tokens", household.data + "/away")
@@ -25,7 +25,7 @@ import Testing
         for arguments in [["get", "a"], ["init"], ["set", "b"], ["unlock"]] {
             let failure = try household.failure(arguments, input: Data("x".utf8))
             #expect(failure.code == "token.absent", "\(arguments)")
-            // Nobody can insert files.
+            // The hint is not to insert the token, because it consists of files.
             #expect(failure.hint.contains(tokens) && failure.hint.contains("backup"), "\(failure.hint)")
             #expect(failure.status == 7, "\(arguments)")
         }
@@ -41,13 +41,14 @@ import Testing
     }
 
     @Test(arguments: [true, false], [["--unattended"], ["--pin-source", "env:P"]])
-    func `a home directory may be moved or copied, and a copy leaves the original alone`(
+    func `a home directory may be moved or copied, and a copy does not affect the original`(
         isCopied: Bool, options: [String]
     ) throws {
         let household = try TestHome()
         #expect(try household.keyfob(["init"] + options, environment: ["P": "open sesame"]).status == 0)
         try household.set("a", "value")
-        // The unlocked state is the keychain's, wherever that is; the PIN's file is needed without it.
+        // The unlocked state belongs to the keychain, wherever its directory is. Without it, the file with the PIN is
+        // needed.
         #expect(try household.keyfob(["lock"]).status == 0)
         let (old, new) = (household.directory.file("home"), household.directory.file("new"))
         try FileManager.default.copyItem(atPath: old, toPath: new)
@@ -73,7 +74,7 @@ import Testing
         #expect(try household.keyfob(["get", "a"] + source, environment: ["P": "open sesame"]).output == "value\n")
     }
 
-    @Test func `a vault of another keychain in place of the own one is told, not taken for an empty one`() throws {
+    @Test func `the vault of another keychain is reported as damage, not as an empty vault`() throws {
         let household = try TestHome.unattended()
         try household.set("a", "value")
         try #require(try household.keyfob(["keychain", "create", "other", "--unattended"]).status == 0)
@@ -86,7 +87,7 @@ import Testing
             #expect(failure.hint.contains(own), "\(arguments)")
         }
         #expect(try household.document(["status"])["problem"] != nil)
-        // Nor can it be unlocked.
+        // It cannot be unlocked either.
         #expect(try household.keyfob(["lock"]).status == 0)
         #expect(try household.keyfob(["ls"]).status == 7)
         try FileManager.default.removeItem(atPath: own)
@@ -100,7 +101,7 @@ import Testing
     }
 
     @Test(arguments: [["tokens"], ["tokens", "token-copies"]])
-    func `a keychain whose token is out of sight stays until somebody wants it removed without`(
+    func `a keychain whose token is missing is removed only with --without-token`(
         missing: [String]
     ) throws {
         let household = try TestHome.unattended()
@@ -114,7 +115,7 @@ import Testing
             #expect(refused.code == "token.absent" && refused.status == 7)
             #expect(refused.hint.contains("--without-token"), "\(refused.hint)")
         }
-        // What was mounted again is whole.
+        // The token works again once its directories are back.
         for name in missing {
             let place = household.data + "/" + name
             if FileManager.default.fileExists(atPath: place) { try FileManager.default.removeItem(atPath: place) }
@@ -132,7 +133,7 @@ import Testing
         "drop table row_tree", "alter table item drop column modified",
         "drop table row_tree; create view row_tree as select 1 as number",
     ])
-    func `a vault without one of its tables is damaged, and no matter of permissions`(damage: String) throws {
+    func `a vault that lacks a table or column is reported as damaged`(damage: String) throws {
         let household = try TestHome.unattended()
         try household.set("a", "value")
         try sqlite(household.vault(), damage)
@@ -144,7 +145,7 @@ import Testing
         #expect((check.output + check.error).contains("backup"), "\(check)")
     }
 
-    @Test func `a check names each table and column that a vault lacks`() throws {
+    @Test func `a check names each missing table and column of a vault`() throws {
         let household = try TestHome.unattended()
         try household.set("a", "value")
         try sqlite(household.vault(), "drop table token_object; drop table term; alter table item drop column created")
@@ -160,7 +161,7 @@ import Testing
             ], "\(check.output)")
     }
 
-    @Test func `a damaged row costs itself and nothing else`() throws {
+    @Test func `a damaged row affects no other row`() throws {
         let household = try TestHome.unattended()
         for name in ["a", "b", "c"] { try household.set(name, name) }
         try sqlite(household.vault(), "update item set attributes_ciphertext = x'00' where id = 2")
@@ -173,9 +174,9 @@ import Testing
         #expect(try household.keyfob(["get", "c"]).output == "c\n")
     }
 
-    /// Ways to damage key `b`, and what is left of it in the list of keys.
+    /// Each way to damage key `b`: its row in the vault, its public point, its private key, or its certificate.
     @Test(arguments: ["row", "point", "private", "certificate"])
-    func `a damaged key hides no other`(damage: String) throws {
+    func `a damaged key hides no other key`(damage: String) throws {
         let household = try TestHome.unattended()
         func objects() throws -> Set<String> {
             let tokens = household.data + "/tokens"
@@ -215,7 +216,7 @@ import Testing
         for name in ["a", "c"] { #expect(try household.keyfob(["identity", "check", name]).status == 0) }
     }
 
-    @Test func `a secret that does not open is found where secrets are opened, and stored anew by its name`() throws {
+    @Test func `a check with --secrets finds a damaged secret, which can be replaced by its name`() throws {
         let household = try TestHome.unattended()
         for name in ["a", "b"] { try household.set(name, name) }
         #expect(
@@ -235,7 +236,7 @@ import Testing
     }
 
     @Test
-    func `the check tells what was changed behind the keychain's back, and takes it where that is wanted`() throws {
+    func `a check reports changes by other programs, and accepts them with --accept`() throws {
         let household = try TestHome.unattended()
         for name in ["a", "b", "c"] { try household.set(name, name) }
         #expect(try household.keyfob(["keychain", "check"]).output == "Keychain \"login\" is sound. Its secrets were not opened (--secrets).\n")
@@ -247,7 +248,7 @@ import Testing
             #expect((object?["ok"] as? Bool) == findings.isEmpty)
             return (result.status, findings.isEmpty, object?["changed"] as? Bool ?? false)
         }
-        // Removed: with it goes what the record says of it, and what refers to it, if that is wanted.
+        // An item was removed. --accept updates the record of the vault, and everything that refers to the item.
         try sqlite(household.vault(), "delete from item where id = 3")
         #expect(try check() == (9, false, false))
         #expect(try household.keyfob(["keychain", "check"]).output.contains("--accept"))
@@ -257,14 +258,14 @@ import Testing
         #expect(try check(["--accept", "--yes"]) == (0, true, true))
         #expect(try check(["--accept", "--yes"]) == (0, true, false))
         #expect(try household.keyfob(["get", "a"]).output == "a\n")
-        // Damaged: no wish can make it whole.
+        // An item was damaged. --accept cannot repair it.
         try sqlite(household.vault(), "update item set attributes_ciphertext = x'00' where id = 2")
         #expect(try check().status == 9)
         #expect(try check(["--accept", "--yes"]).status == 9)
         #expect(try household.failure(["keychain", "check", "nobody"]).status == 3)
     }
 
-    /// What `keychain check` finds, by code and item.
+    /// The findings of `keychain check`, by code and item.
     private func findings(_ household: TestHome, _ options: [String] = []) throws -> (
         codes: [String], removed: Int, isChanged: Bool, status: Int32
     ) {
@@ -280,26 +281,26 @@ import Testing
         )
     }
 
-    /// Ways to damage the second item itself; none of them is what another program would add.
+    /// Ways to damage the second item itself; another program would not write such an item.
     @Test(arguments: [
         "attributes_iv = zeroblob(12)", "attributes_tag = zeroblob(16)", "attributes_ciphertext = x'00'",
         "class = x'0000000000000000'",
     ])
-    func `a damaged item keeps its reason when the vault is accepted, and goes when that is asked for`(
+    func `a damaged item stays damaged with --accept, and is removed with --remove-damaged`(
         damage: String
     ) throws {
         let household = try TestHome.unattended()
         for name in ["a", "b", "c"] { try household.set(name, name) }
         try sqlite(household.vault(), "update item set \(damage) where id = 2")
         #expect(try findings(household) == (["item.damaged"], 0, false, 9))
-        // Nothing is there that could be accepted.
+        // There is nothing to accept.
         #expect(try findings(household, ["--accept", "--yes"]) == (["item.damaged"], 0, false, 9))
         let advice = try household.keyfob(["keychain", "check"]).output
         #expect(advice.contains("keyfob keychain check login --remove-damaged") && !advice.contains("--accept"))
-        // Nor does accepting something else change what is known of it.
+        // Accepting another finding does not change this one.
         try sqlite(household.vault(), "delete from item where id = 3")
         #expect(try findings(household, ["--accept", "--yes"]) == (["item.damaged"], 0, true, 9))
-        // Only asked for, and only where somebody says yes.
+        // Removal requires the option and a confirmation.
         #expect(try findings(household, ["--remove-damaged", "--dry-run"]) == (["item.damaged"], 0, false, 9))
         #expect(try household.failure(["keychain", "check", "--remove-damaged"]).status == 12)
         let removal = try household.keyfob(["keychain", "check", "--remove-damaged", "--yes"])
@@ -341,7 +342,7 @@ import Testing
         #expect(try household.keyfob(["key", "generate", "k"]).status == 0)
     }
 
-    @Test func `an old item is no damaged one, and an error names the way out for its own keychain`() throws {
+    @Test func `an old item does not count as damaged, and the hint names the keychain`() throws {
         let household = try TestHome()
         try #require(household.keyfob(["init", "-k", "site", "--unattended"]).status == 0)
         for name in ["a", "b", "c"] { try household.set(name, name, ["-k", "site"]) }
@@ -358,7 +359,7 @@ import Testing
         let failure = try household.failure(["get", "b", "-k", "site"])
         #expect(failure.hint.contains("keyfob keychain check site --remove-damaged"), "\(failure.hint)")
         let list = try household.failure(["ls", "-k", "site"])
-        // It is not the default one, so the command names it.
+        // It is not the default keychain, so the command names it.
         #expect(list.hint.contains("keyfob keychain check site "))
         #expect(list.hint.hasSuffix("keyfob -k site ls --skip-damaged"))
         let removed = try findings(household, ["site", "--remove-damaged", "--yes"])
@@ -366,7 +367,7 @@ import Testing
         #expect(try household.failure(["get", "a", "-k", "site"]).code == "db.damaged")
     }
 
-    @Test func `the check asks one question, below what it is about`() throws {
+    @Test func `a check asks one question, below the findings`() throws {
         let household = try TestHome.unattended()
         for name in ["a", "b"] { try household.set(name, name) }
         try sqlite(household.vault(), "delete from item where id = 2")
@@ -375,11 +376,11 @@ import Testing
         #expect(result.status == 0, "\(result.error)")
         let lines = screen.split(whereSeparator: \.isNewline)
         #expect(lines.contains("    1 row was removed by another program"), "\(screen)")
-        #expect(lines.contains { $0.hasPrefix("Take the items as they are? [y/N]") }, "\(screen)")
+        #expect(lines.contains { $0.hasPrefix("Accept the items as they are? [y/N]") }, "\(screen)")
         #expect(!screen.contains("\\n"), "\(screen)")
     }
 
-    @Test func `a secret whose ciphertext was changed is an error, never a wrong secret`() throws {
+    @Test func `a secret whose ciphertext was exchanged is an error, never a wrong secret`() throws {
         let household = try TestHome.unattended()
         try household.set("a", "value")
         try household.set("b", "other")
@@ -396,7 +397,7 @@ import Testing
         #expect(try household.keyfob(["get", "b"]).output == "other\n")
     }
 
-    @Test func `a vault of a newer version is left alone`() throws {
+    @Test func `a vault of a newer version is refused`() throws {
         let household = try TestHome.unattended()
         try sqlite(household.vault(), "pragma user_version = 99")
         for arguments in [["get", "a"], ["ls"], ["init"], ["rm", "a", "--yes"]] {
@@ -407,7 +408,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 100, 5000])
-    func `a vault that was cut off is damaged`(length: Int) throws {
+    func `a truncated vault is reported as damaged`(length: Int) throws {
         let household = try TestHome.unattended()
         try household.set("a", "value")
         let path = try household.vault()
@@ -421,11 +422,11 @@ import Testing
         #expect(try household.keyfob(["status"]).status == 0)
     }
 
-    @Test func `a vault of noise is damaged, and one that is missing is named`() throws {
+    @Test func `a vault of random bytes is reported as damaged, and a missing one is named`() throws {
         let household = try TestHome.unattended()
         let path = try household.vault()
         try Data((0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 7919 >> 5) }).write(to: URL(fileURLWithPath: path))
-        // A journal beside the file would spoil the one that is restored.
+        // SQLite would apply a journal beside the file to the restored file.
         let restored = "Restore \(path) from a backup while no program uses it, and remove \(path)-journal"
         let damaged = try household.failure(["get", "a"])
         #expect(damaged.code == "db.damaged" && damaged.hint.contains(restored), "\(damaged)")
@@ -434,7 +435,7 @@ import Testing
         #expect(missing.code == "db.unavailable" && missing.hint.contains(restored), "\(missing)")
     }
 
-    @Test func `a configuration that cannot be read is told, and others can still be used`() throws {
+    @Test func `a configuration that cannot be read is reported, and other keychains still work`() throws {
         let household = try TestHome.unattended()
         #expect(try household.keyfob(["keychain", "create", "site", "--unattended"]).status == 0)
         let file = URL(fileURLWithPath: household.keychain("site") + "/keychain.json")
@@ -445,7 +446,7 @@ import Testing
         #expect(try household.keyfob(["get", "a"]).output == "value\n")
     }
 
-    @Test func `a PIN file that others can read is refused unless that is accepted`() throws {
+    @Test func `a PIN file that other users can read is refused without --insecure-file`() throws {
         let household = try TestHome()
         let pass = try household.directory.write(Array("open sesame".utf8), to: "pass")
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: pass)
@@ -455,7 +456,7 @@ import Testing
         #expect(try household.keyfob(["init", "--pin-source", "file:" + pass, "--insecure-file"]).status == 0)
     }
 
-    @Test func `a token that does not exist, a PIN in a URI and a module that is none are refused`() throws {
+    @Test func `a missing token, a PIN in a URI and an invalid module are refused`() throws {
         let household = try TestHome()
         #expect(try household.failure(["init", "--token", "no-such-token"]).code == "token.absent")
         #expect(try household.failure(["init", "--token", "pkcs11:token=x?pin-value=1234"]).status == 2)

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The file of a SoftHSM token in which something has changed: SoftHSM then calls the right PIN wrong.
+/// A SoftHSM token file with changed bytes: SoftHSM then reports the correct PIN as wrong.
 @Suite struct DamagedTokenFileTests {
-    /// A household with a password `a`, locked.
+    /// A home with a locked keychain that has a password `a`.
     private static func household() throws -> (TestHome, file: String) {
         let household = try TestHome.unattended()
         try household.set("a", "value")
@@ -17,7 +17,7 @@ import Testing
     private static func damage(_ file: String, at range: Range<Int>) throws {
         var bytes = try #require(FileManager.default.contents(atPath: file))
         for offset in range { bytes[offset] ^= 0xFF }
-        // In place, as a disk does it.
+        // In place, like damage on a disk.
         let handle = try #require(FileHandle(forWritingAtPath: file))
         handle.write(bytes)
         try handle.close()
@@ -29,9 +29,9 @@ import Testing
         household.directory.file("home/.local/state/keyfob/wrong-pins.json")
     }
 
-    /// In the counter, the label, the serial number, the flags and what the PINs open.
+    /// Offsets within the counter, the label, the serial number, the flags, and the data that the PINs decrypt.
     @Test(arguments: [0, 33, 65, 88, 127, 128, 176, 223, 246, 260, 300, 319])
-    func `a token whose file has changed in one place is used by the copy of the file`(offset: Int) throws {
+    func `a token file with one changed byte is replaced by its copy`(offset: Int) throws {
         let (household, file) = try Self.household()
         try Self.damage(file, at: offset..<offset + 1)
         let got = try household.keyfob(["get", "a"])
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(arguments: [1, 72])
-    func `where no copy is left the right PIN works again as soon as a backup is put back`(count: Int) throws {
+    func `without a copy, the right PIN works again once a backup is restored`(count: Int) throws {
         let (household, file) = try Self.household()
         let backup = try #require(FileManager.default.contents(atPath: file))
         try FileManager.default.removeItem(atPath: Self.copies(household))
@@ -55,7 +55,7 @@ import Testing
         #expect(got.output == "value\n", "\(got.error)")
     }
 
-    @Test func `a copy that is damaged itself does not take the place of the file`() throws {
+    @Test func `a damaged copy does not replace the file`() throws {
         let (household, file) = try Self.household()
         let copies = Self.copies(household)
         let name = try #require(try FileManager.default.contentsOfDirectory(atPath: copies).first)
@@ -64,13 +64,13 @@ import Testing
         let got = try household.keyfob(["get", "a"])
         #expect(got.output == "value\n", "\(got.error)")
         #expect(FileManager.default.contents(atPath: file)?.dropFirst(8).suffix(72) == before?.suffix(72))
-        // The login has made a new copy, which helps.
+        // The login has made a new copy, which is used now.
         try Self.damage(file, at: 300..<301)
         #expect(try household.keyfob(["lock"]).status == 0)
         #expect(try household.keyfob(["get", "a"]).output == "value\n")
     }
 
-    @Test func `a PIN that another program has set is not set back`() throws {
+    @Test func `a PIN that another program has set stays set`() throws {
         let (household, file) = try Self.household()
         let old = try #require(FileManager.default.contents(atPath: household.keychain() + "/pin"))
         let changed = try Tool(

@@ -2,13 +2,13 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Which keychain is used where none is named.
+/// The keychain that is used if none is named.
 @Suite struct DefaultKeychainTests {
     @Test(arguments: [
         ["init", "--keychain", "trial", "--unattended"], ["keychain", "create", "trial", "--unattended"],
         ["keychain", "create", "trial", "--pin-source", "cmd:echo sesame"],
     ])
-    func `a keychain that was made for something else is not the one that init finds later`(command: [String]) throws {
+    func `keychain create, and init --unattended with another name, make no default keychain`(command: [String]) throws {
         let household = try TestHome()
         let planned = try household.document(command + ["--dry-run"])
         #expect(planned["default"] as? Bool == false)
@@ -30,7 +30,7 @@ import Testing
         #expect(try household.keyfob(["get", "a"]).output == "value\n")
     }
 
-    @Test func `init makes the keychain that it is told to name the default one where there is none`() throws {
+    @Test func `init makes a named keychain the default if there is no other`() throws {
         let household = try TestHome()
         let made = try household.document(["init", "--keychain", "work", "--pin-source", "cmd:echo sesame"])
         #expect(made["default"] as? Bool == true)
@@ -40,7 +40,7 @@ import Testing
         #expect(try household.keyfob(["keychain", "default"]).output == "work\n")
     }
 
-    @Test func `an unattended keychain becomes the default one by its usual name, or when the user says so`() throws {
+    @Test func `an unattended keychain becomes the default only with the usual name, or on request`() throws {
         let household = try TestHome()
         #expect(try household.document(["init", "--unattended"])["default"] as? Bool == true)
         #expect(try household.document(["init", "-k", "ci", "--unattended"])["default"] as? Bool == false)

@@ -2,17 +2,17 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Keychains on a token that somebody else made.
+/// Keychains on a token that Keyfob did not make.
 @Suite struct ExistingTokenTests {
     private static let module = "/usr/lib/softhsm/libsofthsm2.so"
 
-    /// A token called `card`, and what commands need for it.
+    /// Makes a token called `card`, and returns the environment for commands that use it.
     private func token(in household: TestHome) throws -> [String: String] {
         try household.makeCard().merging(["WRONG_PIN": "9999"]) { $1 }
     }
 
-    @Test func `a token of somebody else's is read with its own configuration, though there are tokens of ours`() throws {
-        // There a command that reads a secret begins with ours, before it knows which keychain is meant.
+    @Test func `another token is used with its own SoftHSM configuration, beside tokens of Keyfob`() throws {
+        // A command that reads a secret starts to open Keyfob's tokens before it knows which keychain is selected.
         let household = try TestHome.unattended()
         let environment = try token(in: household)
         let made = try household.keyfob(
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(arguments: ["card", "pkcs11:token=card"])
-    func `a keychain goes on a token that is there, which keeps its PIN`(name: String) throws {
+    func `a keychain can be made on an existing token, which keeps its PIN`(name: String) throws {
         let household = try TestHome()
         let environment = try token(in: household)
         let arguments = ["init", "--keychain", "card", "--token", name, "--module", Self.module]
@@ -85,7 +85,7 @@ import Testing
         #expect(still.output.contains("card"))
     }
 
-    @Test func `the key that seals another keychain on the token is not listed, and not removed`() throws {
+    @Test func `the wrapping key of another keychain on the token is neither listed nor removed`() throws {
         let household = try TestHome()
         let environment = try token(in: household)
         for name in ["one", "two"] {
@@ -100,14 +100,14 @@ import Testing
         let failure = try household.failure(
             ["key", "rm", "keyfob-wrap-1-one", "--yes"] + options, environment: environment)
         #expect(failure.code == "item.not_found")
-        // With its keychain goes what it is for.
+        // The key is no longer needed once its keychain is removed.
         let removed = try household.keyfob(["keychain", "rm", "one", "--yes"], environment: environment)
         try #require(removed.status == 0, "\(removed.error)")
         let rest = try household.keyfob(["key", "rm", "keyfob-wrap-1-one", "--yes"] + options, environment: environment)
         #expect(rest.status == 0, "\(rest.error)")
     }
 
-    @Test func `every key that seals a keychain is shown with that, whichever keychain the token is shown for`() throws {
+    @Test func `a wrapping key is shown with its keychain, for any keychain on the token`() throws {
         let household = try TestHome()
         let environment = try token(in: household).merging(["KEYFOB_MODULE": Self.module]) { $1 }
         func document(_ words: [String]) throws -> [String: Any] {
@@ -139,17 +139,17 @@ import Testing
             #expect(rows.hasPrefix("class\tlabel\t") && rows.split(separator: "\n").count == 4, "\(rows)")
         }
         for choice in [["card"], ["-k", "one"], ["-k", "two"]] { try expectMarks(choice) }
-        // Its passwords may come back from a backup: the key must be there then.
+        // The passwords may be restored from a backup, which needs the key.
         let vault = try #require(try document(["keychain", "show", "two"])["vault"] as? String)
         try FileManager.default.removeItem(atPath: vault)
         try expectMarks(["-k", "one"])
-        // Nor does a list of keys, from which one is removed by its name, have it.
+        // The key is not in a list of keys either, so `key rm` does not find it by its name.
         let keys = try #require(try document(["key", "ls", "-k", "one"] + source)["keys"] as? [[String: Any]])
         #expect(keys.count == 1 && keys.first?["name"] as? String == "k", "\(keys)")
     }
 
     @Test(.enabled(if: Machine.canTrace))
-    func `a list of keys looks once into the vault of each other keychain on the token`() throws {
+    func `a list of keys opens the vault of each other keychain on the token once`() throws {
         let household = try TestHome()
         let environment = try token(in: household)
         let source = ["--pin-source", "env:CARD_PIN"]
@@ -173,14 +173,14 @@ import Testing
         #expect(counts.count == 4 && counts.values.allSatisfy { $0 == 1 }, "\(counts)")
     }
 
-    @Test func `a keychain that is on another token than the one asked for is not that one`() throws {
+    @Test func `init refuses a name whose keychain is on another token than the named one`() throws {
         let household = try TestHome.unattended()
         let failure = try household.failure(["init", "--token", "card"])
         #expect(failure.code == "keychain.exists")
         #expect(failure.hint.contains("--keychain"))
     }
 
-    @Test func `a token that wants no login is not given a PIN, and nobody says that it is locked`() throws {
+    @Test func `a token that requires no login gets no PIN, and is never reported as locked`() throws {
         let household = try TestHome()
         let module = household.directory.file("faulty.so")
         try FaultyModule.build(module)
@@ -188,17 +188,17 @@ import Testing
             ["FAULTY_TARGET": TestToken.modulePath, "FAULTY_REFUSE": "no-login"]) { $1 }
         let create = ["init", "--keychain", "card", "--token", "card", "--module", module]
         let refused = try household.failure(create + ["--pin-source", "env:WRONG_PIN"], environment: environment)
-        #expect(refused.code == "usage" && refused.hint.contains("leave --pin-source out"))
+        #expect(refused.code == "usage" && refused.hint.contains("leave out --pin-source"))
         let made = try household.keyfob(create, environment: environment)
         try #require(made.status == 0, "\(made.error)")
-        let truth = "Token \"card\" wants no login: whoever reaches it opens keychain \"card\"."
+        let truth = "Token \"card\" requires no login: any program that can use it can open keychain \"card\"."
         #expect(made.output.contains(truth), "\(made.output)")
         let set = try household.keyfob(["set", "a", "--stdin"], input: Data("value".utf8), environment: environment)
         try #require(set.status == 0, "\(set.error)")
 
         let status = try household.keyfob(["status"], environment: environment)
         #expect(status.output.contains("opens without asking"), "\(status.output)\(status.error)")
-        #expect(status.output.contains("whoever reaches it opens the keychain"), "\(status.output)")
+        #expect(status.output.contains("any program that can use it can open the keychain"), "\(status.output)")
         for command in ["lock", "unlock"] {
             let told = try household.keyfob([command], environment: environment)
             #expect(told.status == 0 && told.output.contains("Nothing"), "\(command): \(told.output)\(told.error)")
@@ -208,7 +208,7 @@ import Testing
         }
     }
 
-    @Test func `the last try is taken for a new keychain where that is asked for`() throws {
+    @Test func `the last PIN try is used for a new keychain only with --allow-final-try`() throws {
         let (household, environment) = try TestHome.withCard()
         let final = environment.merging(["FAULTY_REFUSE": "pin-final"]) { $1 }
         let made = try household.keyfob(

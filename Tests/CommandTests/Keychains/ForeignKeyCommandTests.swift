@@ -2,11 +2,11 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Keys and certificates that other tools have made, under the names and identifiers that those give.
+/// Keys and certificates made by other tools, with the names and identifiers that those tools choose.
 @Suite struct ForeignKeyCommandTests {
     private static let module = "/usr/lib/softhsm/libsofthsm2.so"
 
-    /// A household whose keychain `card` is on a token of somebody else's.
+    /// A home whose keychain `card` is on a token that Keyfob did not make.
     private func household() throws -> (TestHome, [String: String]) {
         let household = try TestHome()
         let environment = try household.makeCard()
@@ -29,7 +29,7 @@ import Testing
         return result.output
     }
 
-    @Test func `commands at once all reach a token in a SoftHSM directory that is not ours`() async throws {
+    @Test func `simultaneous commands all reach a token in another SoftHSM directory`() async throws {
         let (household, environment) = try household()
         let stored = try household.keyfob(["set", "a", "--stdin"], input: Data("v".utf8), environment: environment)
         try #require(stored.status == 0, "\(stored.error)")
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `no certificate without an identifier is taken for a key's, and by it no key is destroyed`() throws {
+    @Test func `a certificate without an identifier does not belong to a key, and selects none for removal`() throws {
         let (household, environment) = try household()
         try tool(["--keypairgen", "--key-type", "EC:prime256v1", "--label", "deploy"], environment)
         try tool(["--delete-object", "--type", "pubkey", "--label", "deploy"], environment)
@@ -74,7 +74,7 @@ import Testing
         #expect(try tool(["--list-objects", "--type", "privkey"], environment).contains("deploy"))
     }
 
-    @Test func `halves of one name and no identifier are told apart by their URIs, which mean one each`() throws {
+    @Test func `two halves of a key with one name and no identifier have different URIs`() throws {
         let (household, environment) = try household()
         try tool(["--keypairgen", "--key-type", "EC:prime256v1", "--label", "e1"], environment)
         let refused = try household.keyfob(["key", "show", "e1"], environment: environment)
@@ -100,7 +100,7 @@ import Testing
         return try Data(contentsOf: URL(fileURLWithPath: file))
     }
 
-    /// A certificate whose times are not of RFC 5280, which other tools take all the same.
+    /// Returns the certificate with times that violate RFC 5280, but that other tools accept.
     private func withForeignTimes(_ certificate: Data) -> Data {
         var changed = certificate
         for end in certificate.indices.dropFirst(12)
@@ -110,7 +110,7 @@ import Testing
         return changed
     }
 
-    /// Puts something else into the place of a certificate in SoftHSM's files; tools refuse to write it.
+    /// Overwrites a certificate in SoftHSM's files, because tools refuse to write an invalid one.
     private func overwrite(_ certificate: Data, in household: TestHome) throws {
         let tokens = household.directory.file("card-tokens")
         let names = try FileManager.default.subpathsOfDirectory(atPath: tokens).filter { $0.hasSuffix(".object") }
@@ -127,7 +127,7 @@ import Testing
     }
 
     @Test(arguments: ["time", "bytes"])
-    func `what only calls itself a certificate hides none that expires`(fault: String) throws {
+    func `an invalid certificate object hides no expiring certificate`(fault: String) throws {
         let (household, environment) = try household()
         let broken = try makeCertificate("broken", in: household)
         let file = household.directory.file("written.der")
@@ -148,7 +148,7 @@ import Testing
         #expect(list.status == 0 && list.output.contains("\nsoon "), "\(list)")
         let due = try household.keyfob(["cert", "expiring", "--exit-code"], environment: environment)
         #expect(due.status == 10 && due.output.hasPrefix("soon "), "\(due)")
-        // That it is there is shown where objects are listed, whatever they hold.
+        // A list of all objects shows it, whatever its content.
         let objects = try household.keyfob(["token", "show", "--objects"], environment: environment)
         #expect(objects.status == 0 && objects.output.contains("broken"), "\(objects)")
     }

@@ -2,27 +2,27 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A namespace in which something can be mounted without anybody else seeing it.
+/// A mount namespace, whose mounts other processes do not see.
 enum MountNamespace {
-    /// The options of unshare(1), for root or for others; `nil` where neither is allowed.
+    /// The options of unshare(1), for root or for other users; `nil` if neither is allowed.
     static let options = [["--mount"], ["--user", "--map-root-user", "--mount"]].first { options in
         let mounting = try? run("unshare", options + ["sh", "-c", "mount -t tmpfs -o size=64k tmpfs /mnt"])
         return mounting?.status == 0
     }
 }
 
-/// A disk that is full at one moment after another of a command.
+/// A disk that becomes full at each moment of a command in turn.
 @Suite(.enabled(if: MountNamespace.options != nil, "no tmpfs can be mounted here: unshare(1) is not allowed"))
 struct FullDiskTests {
-    /// What a command does to a keychain that has identity `web` and secret `old`.
+    /// A command on a keychain that has identity `web` and secret `old`.
     struct Row: CustomTestStringConvertible, Sendable {
         let testDescription: String
         let command: String
-        /// Pages between two attempts.
+        /// The number of pages by which the space grows between two attempts.
         var step = 6
-        /// Whether there is no keychain before.
+        /// Whether there is no keychain before the command.
         var isFirst = false
-        /// Whether a key that was made may stay, for the next attempt to use.
+        /// Whether a new key may stay, for use by the next attempt.
         var keepsKey = false
     }
 
@@ -48,8 +48,8 @@ struct FullDiskTests {
         Row(testDescription: "identity rm", command: "keyfob identity rm web --yes"),
     ]
 
-    /// Runs the command with no free page, with some more, and so on until it succeeds. After each failure there is
-    /// room again: nothing may have changed, and the same command works.
+    /// Runs the command with no free page, then with more pages, until it succeeds. After each failure the space is
+    /// freed: nothing may have changed, and the same command must succeed.
     private static let script = """
         cd "$1"; first=$2; step=$3; command=$4; kept=$5
         keyfob() { "$KEYFOB" "$@"; }
@@ -118,7 +118,7 @@ struct FullDiskTests {
         echo "== done $pages"
         """
 
-    /// A file system with blocks smaller than a page: memory that is mapped from it raises SIGBUS when it is full.
+    /// A file system with blocks smaller than a page. If it is full, memory mapped from it raises SIGBUS.
     private static let smallBlocks = """
         PATH=$PATH:/usr/sbin:/sbin
         cd "$1"
@@ -135,7 +135,7 @@ struct FullDiskTests {
     }()
 
     @Test(.enabled(if: canMountImages, "mounting an image of a file system takes root, mkfs.ext4 and a loop device"))
-    func `a full disk of small blocks ends no command by a signal`() throws {
+    func `a full disk with small blocks ends no command by a signal`() throws {
         let household = try TestHome()
         let namespace = try #require(MountNamespace.options)
         let script = Self.smallBlocks + """
@@ -167,7 +167,7 @@ struct FullDiskTests {
         #expect(!result.output.contains("!!"), "\(result.output)")
     }
 
-    @Test(arguments: rows) func `each command says so, loses nothing, and works when there is room`(_ row: Row) throws {
+    @Test(arguments: rows) func `on a full disk a command reports it, loses nothing, and works once there is room`(_ row: Row) throws {
         let household = try TestHome()
         let namespace = try #require(MountNamespace.options)
         let result = try Tool(
@@ -182,7 +182,7 @@ struct FullDiskTests {
         #expect(!result.output.contains("!!"), "\(result.output)")
         let parts = result.output.components(separatedBy: "== ").filter { !$0.isEmpty }
         #expect(parts.last?.hasPrefix("done ") == true)
-        // A removal needs little, but none needs nothing.
+        // Even a removal needs some space.
         #expect(parts.count > 1)
         for part in parts.dropLast() {
             let lines = part.split(separator: "\n")

@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Private keys on their way to tokens that do not take them in clear.
-@Suite("Import of private keys, way by way")
+/// Import of private keys to tokens that do not accept them in plain form.
+@Suite("Ways to import a private key")
 struct ImportLadderTests {
     private func makeIdentity(_ type: String, in household: TestHome) throws -> (key: String, certificate: String) {
         let (key, certificate) = (household.directory.file("a.key"), household.directory.file("a.pem"))
@@ -19,12 +19,12 @@ struct ImportLadderTests {
     }
 
     @Test(
-        "a token that refuses plain private keys gets them wrapped, as sensitive as any other",
+        "if a token refuses plain private keys, they are imported wrapped, and are sensitive",
         arguments: ["rsa", "P-256", "P-521"], ["create-private", "create-private create-secret"])
     func wrapped(type: String, words: String) throws {
         let (household, environment) = try TestHome.withCard(refusing: words)
         let files = try makeIdentity(type, in: household)
-        // The refusal is real: another tool meets it.
+        // The refusal is real: another tool gets it too.
         let refused = try Tool(
             "/usr/bin/env",
             [
@@ -57,7 +57,7 @@ struct ImportLadderTests {
         #expect(objects.contains("sensitive") && !objects.contains("extractable"))
     }
 
-    @Test("a token that takes them neither way says so with its first answer, and keeps nothing")
+    @Test("if a token accepts neither way, its first error is reported, and no object stays")
     func refused() throws {
         let (household, environment) = try TestHome.withCard(refusing: "create-private unwrap")
         let files = try makeIdentity("P-256", in: household)

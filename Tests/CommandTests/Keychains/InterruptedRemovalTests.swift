@@ -4,7 +4,7 @@ import Testing
 
 /// Removals of keychains that were killed, or that do not find the token.
 @Suite struct InterruptedRemovalTests {
-    @Test func `a removal that was interrupted when its token was gone is finished`() throws {
+    @Test func `an interrupted removal is finished if the token is already gone`() throws {
         let household = try TestHome.unattended()
         let tokens = household.data + "/tokens"
         let name = try #require(try FileManager.default.contentsOfDirectory(atPath: tokens).first)
@@ -16,14 +16,14 @@ import Testing
         #expect(try household.directories().isEmpty)
     }
 
-    @Test func `a token that may be the one that cannot be read is not said to be absent`() throws {
+    @Test func `a token that cannot be read is not reported as absent`() throws {
         let household = try TestHome.unattended()
         try household.set("a", "value")
         let tokens = household.data + "/tokens"
         let name = try #require(try FileManager.default.contentsOfDirectory(atPath: tokens).first)
         let (file, copies) = (tokens + "/" + name + "/token.object", household.data + "/token-copies")
         let (kept, keptCopies) = (household.directory.file("token.object"), household.directory.file("copies"))
-        // As a kill leaves it in the middle of a login, where there is no copy to be put back.
+        // The state after a kill during a login, without a copy to restore.
         try FileManager.default.copyItem(atPath: file, toPath: kept)
         try FileManager.default.moveItem(atPath: copies, toPath: keptCopies)
         try Data().write(to: URL(fileURLWithPath: file))
@@ -33,7 +33,7 @@ import Testing
         }
         try Data(contentsOf: URL(fileURLWithPath: kept)).write(to: URL(fileURLWithPath: file))
         #expect(try household.keyfob(["get", "a"]).output == "value\n")
-        // There is a way out all the same.
+        // The keychain can still be removed with --without-token.
         if FileManager.default.fileExists(atPath: copies) { try FileManager.default.removeItem(atPath: copies) }
         try Data().write(to: URL(fileURLWithPath: file))
         let removed = try household.keyfob(["keychain", "rm", "login", "--yes", "--without-token"])
@@ -41,7 +41,7 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: file))
     }
 
-    @Test func `a keychain whose token is there loses it also where it might have stayed`() throws {
+    @Test func `--without-token removes the token if it is present`() throws {
         let household = try TestHome.unattended()
         let removed = try household.keyfob(["keychain", "rm", "login", "--yes", "--without-token"])
         #expect(removed.status == 0 && removed.output == "Removed keychain \"login\".\n", "\(removed)")

@@ -4,7 +4,7 @@ import Testing
 
 /// `keychain backup` and `keychain restore`.
 @Suite struct KeychainBackupTests {
-    /// A household with a password `a` and an identity `web`, and the file of its backup to be.
+    /// A home with a password `a` and an identity `web`, and the path for its backup.
     private func household() throws -> (TestHome, file: String) {
         let household = try TestHome.unattended()
         try household.set("a", "value")
@@ -13,7 +13,7 @@ import Testing
         return (household, household.directory.file("login.tar"))
     }
 
-    /// Writes a backup and expects that to work.
+    /// Writes a backup, which must succeed.
     private func backUp(_ household: TestHome, _ file: String) throws {
         let made = try household.keyfob(["keychain", "backup", file])
         try #require(made.status == 0, "\(made.error)")
@@ -56,7 +56,7 @@ import Testing
         #expect(checked.status == 0, "\(checked)")
     }
 
-    @Test func `a keychain with a passphrase opens with it after it was restored`() throws {
+    @Test func `a restored keychain opens with its passphrase`() throws {
         let household = try TestHome.withPassphrase("open sesame")
         let source = ["--pin-source", "env:PASS"], environment = ["PASS": "open sesame"]
         let set = try household.keyfob(
@@ -72,7 +72,7 @@ import Testing
         #expect(try other.failure(["get", "a"] + source, environment: ["PASS": "wrong"]).code != "")
     }
 
-    @Test func `a damaged backup is refused, and nothing is changed`() throws {
+    @Test func `a damaged backup is refused without any change`() throws {
         let (household, file) = try household()
         try backUp(household, file)
         let whole = try Data(contentsOf: URL(fileURLWithPath: file))
@@ -104,7 +104,7 @@ import Testing
         #expect(try other.keyfob(["keychain", "restore", file]).status == 0)
     }
 
-    @Test func `a keychain that exists is not replaced by its backup`() throws {
+    @Test func `an existing keychain is not replaced by its backup`() throws {
         let (household, file) = try household()
         try backUp(household, file)
         try household.set("b", "later")
@@ -121,7 +121,7 @@ import Testing
         #expect(try household.keyfob(["identity", "check", "web", "-k", "other"]).status == 0)
     }
 
-    @Test func `a token that is there already is used if it is the one of the backup, and never replaced`() throws {
+    @Test func `an existing token is used if it is that of the backup, and never replaced`() throws {
         let (household, file) = try household()
         try backUp(household, file)
         try FileManager.default.moveItem(atPath: household.keychain(), toPath: household.directory.file("away"))
@@ -134,7 +134,7 @@ import Testing
         #expect(try household.directories().isEmpty)
     }
 
-    @Test func `a file is replaced only if that is asked for`() throws {
+    @Test func `an existing file is replaced only with --force`() throws {
         let (household, file) = try household()
         try Data("mine".utf8).write(to: URL(fileURLWithPath: file))
         for options in [[], ["--dry-run", "--force"]] {
@@ -148,7 +148,7 @@ import Testing
         #expect(!left.contains { $0.hasSuffix(".new") }, "\(left)")
     }
 
-    @Test func `what was reported before a backup began is in it, while other processes write`() throws {
+    @Test func `a backup contains all changes reported before it began, while other processes write`() throws {
         let (household, file) = try household()
         let script = """
             cd "$1"
@@ -185,7 +185,7 @@ import Testing
         _ = file
     }
 
-    @Test func `the keys on a token that keyfob did not make stay there`() throws {
+    @Test func `the keys of a token that keyfob did not make are not part of a backup`() throws {
         let (household, environment) = try TestHome.withCard()
         let source = ["--pin-source", "env:CARD_PIN"]
         let set = try household.keyfob(

@@ -6,7 +6,7 @@ import Testing
 @Suite(.enabled(if: Machine.canTrace)) struct KilledKeychainTests {
     private static let calls = ["mkdir", "rename", "fsync", "unlink", "rmdir"]
 
-    /// Runs the command, which is killed at the `when`th call of a system call, if it makes that many.
+    /// Runs the command, and kills it at the `when`th use of a system call, if there are that many.
     private func killed(_ household: TestHome, at call: String, _ when: Int, _ arguments: [String]) throws -> Tool.Result {
         let kill = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "inject=\(call):signal=SIGKILL:when=\(when)"]
         return try Tool(
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test(arguments: calls)
-    func `a killed removal leaves the keychain whole or gone, and can be finished`(call: String) throws {
+    func `a killed removal leaves a whole keychain or none, and can be finished`(call: String) throws {
         let household = try TestHome.unattended()
         try household.set("a", "value")
         for when in 1...7 {
@@ -67,7 +67,7 @@ import Testing
         #expect(listed.status == 0 && listed.error.contains("no keychain uses token \"site\""), "\(listed)")
         let checked = try household.keyfob(["keychain", "check"])
         let command = try #require(checked.output.firstMatch(of: /rm -r .+/)?.0, "\(checked)")
-        // A keychain of that name can be made all the same.
+        // A keychain with that name can be made nevertheless.
         try #require(household.keyfob(["keychain", "create", "site", "--unattended"]).status == 0)
         #expect(try household.keyfob(["keychain", "show", "site"]).output.contains("site-2"))
         #expect(try Tool("/bin/sh", ["-c", String(command)]).run().status == 0)

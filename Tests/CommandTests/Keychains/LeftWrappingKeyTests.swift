@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What an attempt to make a keychain leaves on a token that Keyfob did not make.
+/// Objects that a failed attempt to make a keychain leaves on a token that Keyfob did not make.
 @Suite struct LeftWrappingKeyTests {
-    /// A household with a token `card`, and what commands need to reach it through a module that can be told to fail.
+    /// A home with a token `card`, the module that can be told to fail, and the environment for commands.
     private func household() throws -> (TestHome, module: String, [String: String]) {
         let household = try TestHome()
         let module = household.directory.file("faulty.so")
@@ -23,7 +23,7 @@ import Testing
             ], environment: environment.merging(["FAULTY_REFUSE": words]) { $1 })
     }
 
-    /// How many secret keys are on the token.
+    /// The number of secret keys on the token.
     private func secretKeys(_ environment: [String: String]) throws -> Int {
         try listSecretKeys(environment).components(separatedBy: "Secret Key Object").count - 1
     }
@@ -40,17 +40,17 @@ import Testing
         return listed.output
     }
 
-    @Test func `a key that the token made and did not tell of is removed with the attempt that failed`() throws {
+    @Test func `a key that the token made without reporting it is removed after the failure`() throws {
         let (household, module, environment) = try household()
         let failed = try create(in: household, module, environment, refusing: "lose-key")
         #expect(failed.status != 0)
         #expect(try secretKeys(environment) == 0)
-        // And nothing of it is left to be removed.
+        // There is nothing left to remove.
         #expect(try household.keyfob(["keychain", "rm", "card", "--yes"], environment: environment).status != 0)
     }
 
     @Test(arguments: ["die", "lose-key keep=0"])
-    func `a key that a kill or a refusal has left does not keep the keychain from being made`(words: String) throws {
+    func `a key left by a kill or a refusal does not prevent a new keychain`(words: String) throws {
         let (household, module, environment) = try household()
         #expect(try create(in: household, module, environment, refusing: words).status != 0)
         let left = try secretKeys(environment)
@@ -59,7 +59,7 @@ import Testing
             let made = try create(name, in: household, module, environment)
             try #require(made.status == 0, "\(made.error)")
         }
-        // No command asked to destroy it.
+        // No command was asked to destroy the left key.
         #expect(try secretKeys(environment) == left + 2)
         #expect(try household.directories() == ["card", "other"])
         let options = ["--pin-source", "env:CARD_PIN"]
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `a key that was to seal a keychain is removed by its name, and the one that seals it stays`() throws {
+    @Test func `an unused wrapping key can be removed by its name, but not the one in use`() throws {
         let (household, module, environment) = try household()
         #expect(try create(in: household, module, environment, refusing: "die").status != 0)
         _ = try household.keyfob(["keychain", "rm", "card", "--yes"], environment: environment)

@@ -2,14 +2,14 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Lists of keychains and of tokens, of which the command line names one.
+/// Lists of keychains and of tokens, restricted by options.
 @Suite struct ListChoiceTests {
     private func names(_ arguments: [String], _ member: String, in household: TestHome) throws -> [String] {
         let list = try household.document(arguments)[member] as? [[String: Any]] ?? []
         return list.compactMap { ($0["name"] ?? $0["label"]) as? String }
     }
 
-    @Test func `a list has what the options name, and all without them`() throws {
+    @Test func `a list contains the keychain or token that an option names, and all without options`() throws {
         let household = try TestHome.unattended()
         try #require(household.keyfob(["keychain", "create", "site", "--unattended"]).status == 0)
         for (command, member) in [("keychain", "keychains"), ("token", "tokens")] {
@@ -18,7 +18,7 @@ import Testing
             }
             let both = try names([command, "ls", "-k", "login", "--token", "login"], member, in: household)
             #expect(both == ["login"])
-            // Variables stand for what a command works on.
+            // Variables select the keychain of other commands, and do not restrict lists.
             for variable in ["KEYFOB_KEYCHAIN", "KEYFOB_TOKEN"] {
                 let all = try household.keyfob([command, "ls"], environment: [variable: "site"])
                 #expect(all.status == 0 && all.output.contains("login") && all.output.contains("site"), "\(all)")
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func `what is not there is an error, as for other commands`() throws {
+    @Test func `an option for a missing keychain or token is an error`() throws {
         let household = try TestHome.unattended()
         for (arguments, code, status) in [
             (["keychain", "ls", "-k", "none"], "keychain.not_found", 3),

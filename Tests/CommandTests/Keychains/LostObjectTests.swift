@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Objects of the token that were lost, damaged, or could not be read once: `keychain check` tells of each.
+/// Token objects that were lost, were damaged, or could not be read once: `keychain check` reports each.
 @Suite struct LostObjectTests {
-    /// What SoftHSM's files have as their class.
+    /// The class of an object, as SoftHSM's files store it.
     enum Kind: UInt8, CaseIterable {
         case certificate = 1
         case publicKey = 2
@@ -24,7 +24,7 @@ import Testing
             case .zeroed: try Data(count: bytes.count).write(to: url)
             case .scrambled: try Data(bytes.map { $0 ^ 0x5A }).write(to: url)
             case .unreadable:
-                // Also for root, which may read any file.
+                // Unreadable also for root, who can read any file.
                 try FileManager.default.removeItem(at: url)
                 try FileManager.default.createDirectory(at: url, withIntermediateDirectories: false)
             case .removed: try FileManager.default.removeItem(at: url)
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    /// A household with the trusted identity `web`, as it was imported from `web.p12`.
+    /// A home with the trusted identity `web`, imported from `web.p12`.
     private static func household() throws -> TestHome {
         let household = try TestHome.unattended()
         _ = try household.directory.write(Array("x".utf8), to: "pass")
@@ -63,19 +63,20 @@ import Testing
         try #require(result.status == 0, "\(result.error)")
     }
 
-    /// The files of the objects of a kind; all but those of the token itself without one.
+    /// The files of the objects of a kind, or of all objects; without the file of the token.
     private static func files(_ household: TestHome, _ kind: Kind? = nil) throws -> [String] {
         let tokens = household.data + "/tokens"
         let token = tokens + "/" + (try #require(FileManager.default.contentsOfDirectory(atPath: tokens).first))
         return try FileManager.default.contentsOfDirectory(atPath: token).filter {
             $0.hasSuffix(".object") && $0 != "token.object"
         }.map { token + "/" + $0 }.filter { path in
-            // A counter, and the class as the first attribute: its type, its kind, its value; 8 bytes each.
+            // The file begins with a counter, followed by the class as the first attribute: type, kind and value, 8
+            // bytes each.
             try kind.map { try Data(contentsOf: URL(fileURLWithPath: path)).dropFirst(31).first == $0.rawValue } ?? true
         }
     }
 
-    /// The codes of what a check finds, and how it exits.
+    /// The codes of the findings of a check, and its exit status.
     private static func check(_ household: TestHome, _ options: [String]) throws -> (codes: Set<String>, status: Int32) {
         let result = try household.keyfob(["keychain", "check", "--json"] + options)
         let object = try JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any]
@@ -89,29 +90,30 @@ import Testing
     }
 
     @Test(arguments: Damage.allCases, Kind.allCases)
-    func `a check tells of an object that is damaged or gone, each time`(damage: Damage, kind: Kind) throws {
+    func `every check reports an object that is damaged or gone`(damage: Damage, kind: Kind) throws {
         let household = try Self.household()
         try damage.apply(to: #require(try Self.files(household, kind).first))
         guard damage != .halved else {
-            // SoftHSM shows what comes before the cut. It may write the rest anew as defaults, and the file is whole then.
+            // SoftHSM shows the attributes before the cut. It may write the others with default values, which makes the
+            // file whole.
             let (codes, status) = try Self.check(household, ["--secrets"])
             #expect(codes.contains("object.unreadable"))
             #expect(status == 9)
             return
         }
         var expected: Set<String> = damage == .removed ? [] : ["object.unreadable"]
-        // A public half is no item of its own.
+        // The public half of a key is not a separate item.
         if kind != .publicKey { expected.insert("object.absent") }
         for options in [[], ["--secrets"], []] {
             let (codes, status) = try Self.check(household, options)
             #expect(codes == expected)
             #expect(status == (expected.isEmpty ? 0 : 9))
-            // Others look, too, and none of them makes it unseen.
+            // Other commands read the token as well; afterwards the check still reports the object.
             _ = try household.keyfob(["identity", "ls"])
         }
     }
 
-    @Test func `what a killed program left is a finding, and hides no other`() throws {
+    @Test func `the object file of a killed program is a finding, and hides no other`() throws {
         let household = try Self.household()
         let stray = URL(fileURLWithPath: try #require(Self.files(household).first)).deletingLastPathComponent()
             .appendingPathComponent("11111111-2222-3333-4444-555555555555.object")
@@ -127,7 +129,7 @@ import Testing
     }
 
     @Test(.enabled(if: Machine.canTrace), arguments: [1, 2], [Kind.certificate, .privateKey])
-    func `an object that could not be read once is there at the next look, and not made twice`(
+    func `an object that could not be read once is found the next time, and not made twice`(
         look: Int, kind: Kind
     ) throws {
         let household = try Self.household()
@@ -136,7 +138,7 @@ import Testing
             "strace", "-f", "-qq", "-o", "/dev/null", "-P", victim, "-e", "trace=read", "-e",
             "inject=read:error=EIO:when=\(look)", Tool.keyfob([]).path,
         ]
-        // A change of the token, after which the index of its objects is made anew.
+        // A change of the token, after which the index of its objects is rebuilt.
         let environment = household.environment.merging(["KEYFOB_NO_INPUT": "1"]) { $1 }
         for words in [["key", "generate", "other"], ["identity", "ls"], ["keychain", "check"]] {
             _ = try Tool("/usr/bin/env", fail + words, environment: environment).run()

@@ -4,7 +4,7 @@ import Testing
 
 /// A keychain whose token has lost the key that seals it.
 @Suite struct LostWrappingKeyTests {
-    @Test func `the token is named as what to restore, and nothing is said to stay that is gone`() throws {
+    @Test func `the hint is to restore the token, and the key is not reported to stay`() throws {
         let household = try TestHome()
         let environment = try household.makeCard()
         let made = try household.keyfob(
@@ -21,7 +21,7 @@ import Testing
             ], environment: environment
         ).run()
         try #require(deleted.status == 0, "\(deleted.error)")
-        // A monitor asks this one.
+        // Monitoring uses this command.
         let status = try household.keyfob(["status", "--exit-code", "-k", "card"], environment: environment)
         #expect(status.status == 10 && status.output.contains("its passwords cannot be opened"), "\(status.output)")
         for options in [[], ["--accept", "--yes"]] {
@@ -32,6 +32,6 @@ import Testing
             #expect(!checked.output.contains("--accept") && !checked.output.contains("Accepted"), "\(checked.output)")
         }
         let removed = try household.keyfob(["keychain", "rm", "card", "--yes"], environment: environment)
-        #expect(removed.status == 0 && removed.output.contains("is not there any more"), "\(removed.output)")
+        #expect(removed.status == 0 && removed.output.contains("no longer exists"), "\(removed.output)")
     }
 }

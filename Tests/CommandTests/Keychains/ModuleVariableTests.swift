@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `KEYFOB_MODULE`: which PKCS#11 module commands look at.
+/// `KEYFOB_MODULE`, the PKCS#11 module that commands use.
 @Suite struct ModuleVariableTests {
-    /// A household with a token `card` behind a module that p11-kit does not know.
+    /// A home with a token `card`, and a module for it that p11-kit does not know.
     private func make() throws -> (household: TestHome, module: String, environment: [String: String]) {
         let household = try TestHome()
         let module = household.directory.file("faulty.so")
@@ -21,7 +21,7 @@ import Testing
         return try #require(try JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any])
     }
 
-    @Test func `its tokens are listed, shown and described, and those of no other module`() throws {
+    @Test func `only the tokens of the named module are listed and shown`() throws {
         let (household, module, environment) = try make()
         let ours = environment.merging(["KEYFOB_MODULE": module]) { $1 }
         let tokens = try #require(try output(["token", "ls"], in: household, ours)["tokens"] as? [[String: Any]])
@@ -33,8 +33,8 @@ import Testing
         #expect(try output(["token", "mechanisms", "card"], in: household, ours)["token"] as? String == "card")
     }
 
-    @Test func `modules that nobody named do not talk into an error`() throws {
-        // Those that the machine has; some print a dozen lines for a device that is not there.
+    @Test func `the output of other modules does not appear in an error`() throws {
+        // The modules of this machine; some print a dozen lines if their device is missing.
         let household = try TestHome()
         let result = try household.keyfob(["init", "-k", "other", "--token", "no such token", "--json"])
         #expect(result.status == 7)
@@ -45,7 +45,7 @@ import Testing
         #expect((error["details"] as? [String: Any])?["token"] as? String == "no such token")
     }
 
-    @Test func `a URI that names a module goes before it`() throws {
+    @Test func `the module of a URI takes precedence over the variable`() throws {
         let (household, module, environment) = try make()
         let other = environment.merging(["KEYFOB_MODULE": "/no/such.so"]) { $1 }
         let uri = "pkcs11:token=card?module-path=" + module
@@ -55,7 +55,7 @@ import Testing
         #expect(made.status == 0, "\(made.error)")
     }
 
-    @Test(arguments: ["/no/such.so", "nobody-knows-it", "/etc/passwd"], [["ls"], ["show", "x"], ["mechanisms", "x"]])
+    @Test(arguments: ["/no/such.so", "unknown-module", "/etc/passwd"], [["ls"], ["show", "x"], ["mechanisms", "x"]])
     func `a module that cannot be loaded is named`(module: String, arguments: [String]) throws {
         let household = try TestHome()
         let result = try household.keyfob(["token"] + arguments, environment: ["KEYFOB_MODULE": module])
@@ -67,7 +67,7 @@ import Testing
         #expect(failure.code == "module.not_loaded")
     }
 
-    @Test func `a module that ignores SIGPIPE does not do so for the command`() throws {
+    @Test func `a command ends by SIGPIPE even if a module ignores the signal`() throws {
         let (household, _, environment) = try make()
         let source = try household.directory.write(
             Array(
@@ -95,7 +95,7 @@ import Testing
             ["trust", "ls", "--json"], ["status", "--json"],
         ]
         for words in commands {
-            // What reads has closed its end before anything is written.
+            // The reader closes its end before the command writes anything.
             let script = """
                 rm -f "$2.closed"
                 { until [ -e "$2.closed" ]; do sleep 0.01; done
@@ -109,9 +109,9 @@ import Testing
         }
     }
 
-    @Test func `a mechanism of which the token tells nothing is listed without sizes and uses`() throws {
+    @Test func `a mechanism without information is listed without sizes and uses`() throws {
         let (household, module, environment) = try make()
-        // CKM_SHA256, of many that follow and precede it.
+        // CKM_SHA256, which is in the middle of the list.
         let ours = environment.merging(["KEYFOB_MODULE": module, "FAULTY_REFUSE": "nameless=592"]) { $1 }
         let document = try output(["token", "mechanisms", "card"], in: household, ours)
         let mechanisms = try #require(document["mechanisms"] as? [[String: Any]])
@@ -122,7 +122,7 @@ import Testing
         #expect(table.status == 0 && table.output.contains("CKM_SHA256"), "\(table.error)")
     }
 
-    @Test func `a token whose PIN must be changed says so`() throws {
+    @Test func `a token whose PIN must be changed is shown as such`() throws {
         let (household, module, environment) = try make()
         let ours = environment.merging(["KEYFOB_MODULE": module, "FAULTY_REFUSE": "pin-change"]) { $1 }
         let tokens = try #require(try output(["token", "ls"], in: household, ours)["tokens"] as? [[String: Any]])

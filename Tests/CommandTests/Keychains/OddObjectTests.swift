@@ -1,11 +1,11 @@
 import TestSupport
 import Testing
 
-/// Objects that are on a token twice, without a name or an identifier, or with that of another: none of them hides or
+/// Objects that are on a token twice, have no name or identifier, or have that of another object. None of them hides or
 /// breaks another.
 @Suite struct OddObjectTests {
     @Test(arguments: ["ec", "rsa"], ["key", "pub", "crt"])
-    func `an identity of which an object is there twice is removed with both`(kind: String, part: String) throws {
+    func `an identity with a duplicate object is removed with both copies`(kind: String, part: String) throws {
         let card = try CardKeychain()
         try card.makeFiles("twice", kind)
         for one in ["key", "pub", "crt", part] { try card.write(one, of: "twice", id: "51") }
@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(arguments: ["key rm", "cert rm"])
-    func `of an object that is there twice both are removed by its name`(command: String) throws {
+    func `a removal by name removes both copies of an object`(command: String) throws {
         let card = try CardKeychain()
         try card.makeFiles("twice", "rsa")
         let part = command == "key rm" ? "key" : "crt"
@@ -30,7 +30,7 @@ import Testing
         #expect(try card.countOfObjects(labelled: "twice") == 0)
     }
 
-    @Test func `of a certificate that is there under two names the one that is named goes`() throws {
+    @Test func `if a certificate has two names, only the object with the given name is removed`() throws {
         let card = try CardKeychain()
         try card.makeFiles("web")
         for label in ["web", "other"] { try card.write("crt", of: "web", id: "51", label: label) }
@@ -40,7 +40,7 @@ import Testing
         #expect(try card.countOfObjects(labelled: "other") == 1)
     }
 
-    @Test func `a certificate that is there twice is renewed with both`() throws {
+    @Test func `an identity with a duplicate certificate can be renewed`() throws {
         let card = try CardKeychain()
         try card.makeFiles("web")
         for part in ["key", "pub", "crt", "crt"] { try card.write(part, of: "web", id: "51") }
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(arguments: ["ec", "rsa"], ["21", nil])
-    func `a private key without a public key object is an identity with its certificate, whatever identifier that has`(
+    func `a private key without a public key object forms an identity with its certificate, with any identifier`(
         kind: String, id: String?
     ) throws {
         let card = try CardKeychain()
@@ -73,7 +73,7 @@ import Testing
         #expect(try card.countOfObjects(labelled: "stranger") == 1)
     }
 
-    @Test func `an identity whose key does not tell its public half is renewed with it`() throws {
+    @Test func `an identity can be renewed if its key does not reveal its public half`() throws {
         let card = try CardKeychain()
         try card.makeFiles("own")
         try card.write("key", of: "own", id: "21")
@@ -84,7 +84,7 @@ import Testing
         #expect(checked.output.contains("signed a test challenge"), "\(checked.output)\(checked.error)")
     }
 
-    @Test func `keys that share an identifier are listed, and hide none of the others`() throws {
+    @Test func `keys with one identifier are listed, and hide no other key`() throws {
         let card = try CardKeychain()
         #expect(try card.keyfob("key", "generate", "mine").status == 0)
         for name in ["alpha", "beta"] {
@@ -96,14 +96,14 @@ import Testing
         for name in ["alpha", "beta", "mine"] { #expect(listed.output.contains(name), "\(listed.output)") }
         #expect(try card.keyfob("key", "show", "mine").status == 0)
         #expect(try card.keyfob("key", "pub", "mine").status == 0)
-        // The keys cannot be told apart, so that none is destroyed.
+        // The keys cannot be distinguished, so none is destroyed.
         let refused = try card.keyfob("key", "rm", "alpha", "--yes")
         #expect(refused.status != 0)
         #expect(try card.countOfObjects(labelled: "alpha") == 3)
         #expect(try card.countOfObjects(labelled: "beta") == 3)
     }
 
-    @Test func `objects without a name or an identifier hide none of the others`() throws {
+    @Test func `objects without a name or an identifier hide no other object`() throws {
         let card = try CardKeychain()
         #expect(try card.keyfob("identity", "create", "mine", "--cn", "mine", "--self-signed").status == 0)
         try card.makeFiles("bare")
@@ -118,7 +118,7 @@ import Testing
     }
 
     @Test(arguments: ["key", "pub", "crt"])
-    func `an object that the token fails to tell of hides none of the others`(part: String) throws {
+    func `an object whose attributes cannot be read hides no other object`(part: String) throws {
         let household = try TestHome()
         let module = household.directory.file("faulty.so")
         try FaultyModule.build(module)

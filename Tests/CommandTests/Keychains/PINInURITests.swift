@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// URIs that are spelled in another way than usual, and a PIN in them.
+/// URIs with an unusual spelling, and a PIN in them.
 @Suite struct PINInURITests {
     @Test func `the scheme and the names of attributes may be in capitals`() throws {
         let household = try TestHome.unattended()
@@ -25,7 +25,7 @@ import Testing
     ]
 
     @Test(arguments: spellings)
-    func `a PIN in a URI is refused and not repeated, however the URI is spelled`(text: String) throws {
+    func `a PIN in a URI is refused and not repeated, in any spelling of the URI`(text: String) throws {
         let household = try TestHome.unattended()
         let commands = [
             ["cert", "show"], ["cert", "rm", "--yes"], ["identity", "rm", "--yes"], ["key", "pub"], ["uri"], ["get"],
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `the name of a password may speak of a PIN`() throws {
+    @Test func `the name of a password may contain the words PIN value`() throws {
         let household = try TestHome.unattended()
         try household.set("PIN value of the card", "1")
         #expect(try household.keyfob(["get", "PIN value of the card"]).output == "1\n")

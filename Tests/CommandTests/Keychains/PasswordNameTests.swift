@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Which password a name stands for: that which lists show under it.
+/// The password that a name selects: the one that lists show under it.
 @Suite struct PasswordNameTests {
-    /// A household with the password `mail` of one server, and `work mail`, that of the server `mail`.
+    /// A home with the password `mail` of one server, and `work mail`, the password of the server `mail`.
     private func household() throws -> TestHome {
         let household = try TestHome.unattended()
         try household.set("mail", "A", ["--server", "imap.example.org", "--user", "me"])
@@ -14,14 +14,14 @@ import Testing
 
     private static let selections = [[], ["--user", "me"], ["--kind", "internet"]]
 
-    /// Stores another secret for what an editor is given.
+    /// Edits an item with an editor that replaces the secret.
     private func edit(_ household: TestHome, _ name: String, _ options: [String]) throws -> Tool.Result {
         let script = try household.directory.write(Array("printf C >\"$1\"\n".utf8), to: "editor")
         return try household.keyfob(["secret", "edit", name] + options, environment: ["EDITOR": "sh " + script])
     }
 
     @Test(arguments: selections)
-    func `whatever is done with a name is done with the item that lists show under it`(options: [String]) throws {
+    func `every command selects the item that lists show under the name`(options: [String]) throws {
         let household = try household()
         #expect(try household.keyfob(["get", "mail"] + options).output == "A\n")
         let shown = try household.document(["secret", "show", "mail"] + options)
@@ -37,15 +37,15 @@ import Testing
     }
 
     @Test(arguments: selections)
-    func `a removal that is run again does not remove what has the name for its server`(options: [String]) throws {
+    func `a repeated removal does not remove an item whose server has the name`(options: [String]) throws {
         let household = try household()
         let removed = try household.keyfob(["rm", "mail", "--yes"] + options)
         #expect(removed.output == "Removed \"mail\" of \"me\" from \"login\".\n", "\(removed.error)")
         let quiet = try household.keyfob(["rm", "mail", "--yes", "--if-exists"] + options)
         #expect(quiet.status == 0 && quiet.output.hasPrefix("Nothing to do"), "\(quiet.output)\(quiet.error)")
         let again = try household.failure(["rm", "mail", "--yes"] + options)
-        #expect(again.status == 3 && again.hint.hasPrefix("It is the server of another one: keyfob rm "), "\(again)")
-        // Who reads may say it by the server, where lists show nothing of that name.
+        #expect(again.status == 3 && again.hint.hasPrefix("It is the server of another item: keyfob rm "), "\(again)")
+        // For reading, the server is enough if lists show no item with that name.
         #expect(try household.keyfob(["get", "mail"] + options).output == "B\n")
         let words = try #require(again.hint.firstMatch(of: /keyfob (rm .*)/)).1
         let told = try Tool(
@@ -54,7 +54,7 @@ import Testing
         #expect(told.output == "Removed \"work mail\" of \"me\" from \"login\".\n", "\(words): \(told.error)")
     }
 
-    @Test func `a secret is not replaced by a server's name that lists show for another item`() throws {
+    @Test func `--replace refuses a name that is a server of one item and the name of another`() throws {
         let household = try household()
         let workMail = "'work mail' --user=me --kind=internet --server=mail"
         let replace = ["set", "mail", "--kind", "internet", "--user", "me", "--replace", "--stdin"]
@@ -75,7 +75,7 @@ import Testing
         #expect(try household.keyfob(["get", "mail"]).output == "C\n")
     }
 
-    @Test func `of two kinds under one name the generic one is read, and what is to go has to be told`() throws {
+    @Test func `if items of both kinds have a name, the generic one is read, and a change needs --kind`() throws {
         let household = try household()
         try household.set("mail", "generic")
         #expect(try household.keyfob(["get", "mail"]).output == "generic\n")
@@ -83,16 +83,16 @@ import Testing
         for result in results {
             #expect(result.status == 4, "\(result)")
             #expect(result.error.contains("matches 2 items: generic, internet me@imap.example.org."), "\(result.error)")
-            #expect(result.error.contains("Say which: --kind generic or --kind internet\n"), "\(result.error)")
+            #expect(result.error.contains("Choose one: --kind generic or --kind internet\n"), "\(result.error)")
         }
         #expect(try household.keyfob(["rm", "mail", "--yes", "--kind", "internet"]).status == 0)
         #expect(try household.keyfob(["get", "mail"]).output == "generic\n")
         #expect(try household.keyfob(["get", "mail", "--kind", "internet"]).output == "B\n")
     }
 
-    @Test func `a name that lists show for several is ambiguous, whichever of their attributes it is`() throws {
+    @Test func `a name that lists show for several items is ambiguous, also if it is a server`() throws {
         let household = try household()
-        // Without a label it is the server that lists show.
+        // Without a label, lists show the server.
         try household.set("mail", "C", ["--kind", "internet", "--label", "", "--user", "other"])
         for command in [["get", "mail"], ["secret", "show", "mail"], ["rm", "mail", "--yes"]] {
             let result = try household.keyfob(command)
@@ -103,7 +103,7 @@ import Testing
         #expect(try household.keyfob(["get", "work mail", "--server", "mail"]).output == "B\n")
     }
 
-    @Test func `a name that is given twice is removed once`() throws {
+    @Test func `a name that is given twice to rm counts once`() throws {
         let household = try household()
         let removal = try household.document(["rm", "mail", "work mail", "mail", "--yes"])
         let names = (removal["removed"] as? [[String: Any]] ?? []).map { $0["name"] as? String }

@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A home directory on a file system that takes no writes.
+/// A home directory on a read-only file system.
 @Suite(.enabled(if: MountNamespace.options != nil, "nothing can be mounted here: unshare(1) is not allowed"))
 struct ReadOnlyTests {
-    @Test func `what only reads works, what writes says that nothing was changed`() throws {
+    @Test func `commands that only read work, and others report that nothing was changed`() throws {
         let household = try TestHome.unattended()
         try household.set("a", "value")
         try #require(household.keyfob(["identity", "create", "web", "--cn", "web", "--self-signed"]).status == 0)
@@ -36,7 +36,7 @@ struct ReadOnlyTests {
         }
     }
 
-    @Test func `a token's directory that takes no writes is named`() throws {
+    @Test func `a read-only token directory is named`() throws {
         let household = try TestHome.unattended()
         let script = """
             mount --bind "$1" "$1"
@@ -52,7 +52,7 @@ struct ReadOnlyTests {
         #expect(result.status == 12 && result.error.hasPrefix("keyfob: cannot write \(tokens)/"), "\(result.error)")
     }
 
-    @Test func `a directory of ours that takes no writes is named`() throws {
+    @Test func `a read-only directory of Keyfob is named`() throws {
         let (directory, message) = (".local/share/keyfob/keychains", "cannot create ")
         let household = try TestHome.unattended()
         let script = """

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Which item `--replace` means where the options do not say all that tells it from others.
+/// The item that `--replace` selects if the options do not state all its attributes.
 @Suite struct ReplacementByNameTests {
     @Test(arguments: [
         ("db/prod", ["--user", "app"], []), ("host", ["--kind", "internet", "--user", "u", "--port", "8443"], []),
@@ -10,7 +10,7 @@ import Testing
         ("host", ["--kind", "internet", "--user", "u", "--port", "8443"], ["--user", "u", "--kind", "internet"]),
         ("work", ["--server", "mail.example.org", "--user", "u"], []), ("plain", [], []),
     ] as [(String, [String], [String])], ["set", "generate"])
-    func `a name stands for the one item that has it where its secret is replaced`(
+    func `--replace needs only the name if a single item has it`(
         item: (name: String, options: [String], said: [String]), command: String
     ) throws {
         let household = try TestHome.unattended()
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: [["app", "root"], ["", "app"], ["", "app", "root"]])
-    func `a name that several items have is replaced only with the account`(accounts: [String]) throws {
+    func `--replace needs the account if several items have the name`(accounts: [String]) throws {
         let household = try TestHome.unattended()
         for account in accounts { try household.set("db/prod", "of \(account)", ["--user", account]) }
         for command in [["set", "db/prod", "--stdin"], ["secret", "generate", "db/prod"]] {
@@ -48,7 +48,7 @@ import Testing
         #expect(items.count == accounts.count)
     }
 
-    @Test func `a replacement of an item that is not there adds it`() throws {
+    @Test func `--replace adds a missing item`() throws {
         let household = try TestHome.unattended()
         try household.set("db/prod", "one", ["--user", "app"])
         try household.set("db/test", "two", ["--replace"])

@@ -2,14 +2,14 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Homes that were copied, or restored from a backup, without a part of what Keyfob keeps in them.
+/// Homes that were copied, or restored from a backup, without some of Keyfob's files.
 @Suite struct RestoredHomeTests {
     private func move(_ old: String, _ new: String) throws {
         if FileManager.default.fileExists(atPath: new) { try FileManager.default.removeItem(atPath: new) }
         try FileManager.default.moveItem(atPath: old, toPath: new)
     }
 
-    /// A household with a secret `a` and an identity `web`, whose PIN is to be read anew.
+    /// A home with a secret `a` and an identity `web`, locked, so that the PIN is read again.
     private func household() throws -> TestHome {
         let household = try TestHome.unattended()
         try household.set("a", "value")
@@ -26,7 +26,7 @@ import Testing
         #expect(try household.keyfob(["keychain", "check"]).status == 0)
     }
 
-    @Test func `a copy without its vault does not work on the vault of the original`() throws {
+    @Test func `a copied home without its vault does not use the vault of the original`() throws {
         let household = try household()
         let (original, home) = (household.directory.file("home"), household.directory.file("copy"))
         try FileManager.default.copyItem(atPath: original, toPath: home)
@@ -46,7 +46,7 @@ import Testing
         try expectWhole(household)
     }
 
-    @Test func `a copied home is a keychain of its own, and its removal leaves the original whole`() throws {
+    @Test func `a copied home has its own keychain, whose removal does not affect the original`() throws {
         let household = try household()
         let home = household.directory.file("copy")
         try FileManager.default.copyItem(atPath: household.directory.file("home"), toPath: home)
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a PIN that Keyfob made is to be restored, and nobody is to type it`(isCopy: Bool) throws {
+    func `the hint for a lost PIN of Keyfob is to restore its file, not to type it`(isCopy: Bool) throws {
         let household = try household()
         let home = household.directory.file(isCopy ? "copy" : "home")
         if isCopy { try FileManager.default.copyItem(atPath: household.directory.file("home"), toPath: home) }
@@ -72,7 +72,7 @@ import Testing
             #expect(!failure.hint.contains("unlock"), "\(failure.hint)")
         }
         try expectRemedy("file.unavailable")
-        // One of the user's own is theirs to mend.
+        // For a PIN file of the user, the hint is to unlock.
         let own = ["get", "a", "--pin-source", "file:" + household.directory.file("none")]
         let other = try household.failure(own, environment: environment)
         #expect(other.code == "file.unavailable" && other.hint.contains("keyfob unlock login"), "\(other)")
@@ -84,7 +84,7 @@ import Testing
         #expect(try household.keyfob(["get", "a"], environment: environment).output == "value\n")
     }
 
-    @Test func `a token whose file was restored empty is told by its directory`() throws {
+    @Test func `the error for a token with an empty file names its directory`() throws {
         let household = try household()
         let tokens = household.data + "/tokens"
         let name = try #require(try FileManager.default.contentsOfDirectory(atPath: tokens).first)
@@ -102,16 +102,16 @@ import Testing
         try expectWhole(household)
     }
 
-    @Test func `a keychain whose vault is out of sight is removed only by who says so`() throws {
+    @Test func `a keychain whose vault is missing is removed only with --without-vault`() throws {
         let household = try household()
         let (vaults, away) = (try household.vault(), household.directory.file("vault"))
         try move(vaults, away)
         let told = try household.failure(["get", "a"])
         #expect(told.code == "db.unavailable" && told.hint.contains("backup"), "\(told)")
-        // Not that it might be made anew.
+        // The hint does not offer to create it again.
         #expect(told.hint.contains("with it the keys and certificates on its token"), "\(told.hint)")
         #expect(told.hint.hasSuffix("keyfob keychain rm login --without-vault"), "\(told.hint)")
-        // Whoever looks learns that they are there.
+        // The status shows that the token is present.
         let status = try household.document(["status"])
         #expect(status["token_present"] as? Bool == true && status["token_model"] is String, "\(status)")
         #expect((status["problem"] as? [String: Any])?["code"] as? String == "db.unavailable", "\(status)")

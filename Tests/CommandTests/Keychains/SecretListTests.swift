@@ -5,7 +5,7 @@ import Testing
 
 /// Lists of passwords.
 @Suite struct SecretListTests {
-    /// A household with passwords of both kinds by turns.
+    /// A home with passwords of both kinds, in alternating order.
     private func household() throws -> TestHome {
         let household = try TestHome.unattended()
         for (name, options) in [
@@ -32,9 +32,9 @@ import Testing
         #expect(table.compactMap { $0.split(separator: " ").first.map(String.init) } == names)
     }
 
-    @Test func `a YAML list makes the same document as JSON, bytes and all, and so does one of nothing`() throws {
+    @Test func `a YAML list is the same document as the JSON list, also if it is empty`() throws {
         let household = try household()
-        // As long as a line that is folded.
+        // Longer than a line that a YAML emitter folds.
         try household.set(String(repeating: "a name ", count: 40) + "\u{e9}\n", "x")
         let members = [
             "name", "user", "kind", "label", "server", "created", "modified", "protocol", "port", "path",

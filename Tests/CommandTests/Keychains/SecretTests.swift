@@ -25,7 +25,7 @@ import Testing
         ["token", "show", "login", "--token", "pkcs11:?pin-value=hunter2"],
         ["get", "a", "-k", "login", "--token", "pkcs11:?pin-value=hunter2"],
     ])
-    func `what may be a secret in the wrong place is refused and not repeated`(command: [String]) throws {
+    func `a possible secret in the wrong place is refused and not repeated`(command: [String]) throws {
         let household = try TestHome.unattended()
         for arguments in [command, ["--json"] + command] {
             let result = try household.keyfob(arguments)
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func `an existing item is replaced only when that is said`() throws {
+    @Test func `an existing item is replaced only with --replace`() throws {
         let household = try TestHome.unattended()
         try household.set("db/prod", "one\n", ["--user", "app", "--comment", "kept"])
         let reference = try household.document(["secret", "show", "db/prod"])["reference_b64"] as? String
@@ -51,7 +51,7 @@ import Testing
         #expect(after["comment"] as? String == "kept")
     }
 
-    @Test func `to replace a value by itself changes nothing`() throws {
+    @Test func `replacing a value by the same value changes nothing`() throws {
         let household = try TestHome.unattended()
         for (value, options, changed) in [
             ("one", [], true), ("one", [], false), ("one", ["--comment", "c"], true),
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `several accounts under one name are told apart by --user`() throws {
+    @Test func `--user selects one of several accounts with the same name`() throws {
         let household = try TestHome.unattended()
         try household.set("db/prod", "a", ["--user", "app"])
         try household.set("db/prod", "b", ["--user", "root"])
@@ -81,7 +81,7 @@ import Testing
         #expect(try household.keyfob(["get", "db/prod", "--user", "root"]).output == "b\n")
     }
 
-    @Test func `internet passwords are found by server and told apart by protocol and port`() throws {
+    @Test func `internet passwords are found by server, protocol and port`() throws {
         let household = try TestHome.unattended()
         let name = "registry.example.org"
         try household.set(name, "https", ["--kind", "internet", "--protocol", "https", "--user", "ci"])
@@ -97,7 +97,7 @@ import Testing
         #expect(try household.failure(["set", "x", "--protocol", "gopher+"]).status == 2)
     }
 
-    @Test func `a name that would be stored nowhere is refused`() throws {
+    @Test func `a name that would not be stored is refused`() throws {
         let household = try TestHome.unattended()
         let server = ["--kind", "internet", "--server", "github.com", "--user", "bob"]
         for label in ["GitHub web", ""] {
@@ -108,7 +108,7 @@ import Testing
             for command in commands {
                 let failure = try household.failure(command + server, input: Data("x".utf8))
                 #expect(failure.code == "usage" && failure.status == 2, "\(command): \(failure)")
-                #expect(failure.hint.contains("leave out --label"), "\(command): \(failure)")
+                #expect(failure.hint.contains("Leave out --label"), "\(command): \(failure)")
             }
         }
         #expect((try household.document(["ls"])["items"] as? [Any])?.isEmpty == true)
@@ -123,10 +123,10 @@ import Testing
             #expect(try household.keyfob(["get", item.name]).output == item.name + "\n", "\(item)")
         }
         let copy = try household.failure(["secret", "copy", "gh", "copy", "--to", "login", "--label", "Copy"])
-        #expect(copy.code == "usage" && copy.hint.contains("leave out --label"), "\(copy)")
+        #expect(copy.code == "usage" && copy.hint.contains("Leave out --label"), "\(copy)")
     }
 
-    @Test func `items that a name fits are listed by what tells them apart`() throws {
+    @Test func `an ambiguous name is reported with the attributes that differ`() throws {
         let household = try TestHome.unattended()
         for options in [["--protocol", "https", "--port", "8443"], ["--protocol", "ssh"], ["--path", "a"]] {
             try household.set("db.example", "x", ["--kind", "internet", "--user", "bob"] + options)
@@ -142,7 +142,7 @@ import Testing
         for result in [servers, labels] { #expect(result.status == 4 && result.output.isEmpty) }
     }
 
-    @Test func `documents and tables tell apart what differs in protocol, port and path alone`() throws {
+    @Test func `documents and tables show protocol, port and path`() throws {
         let household = try TestHome.unattended()
         for options in [["--protocol", "https", "--port", "8443"], ["--protocol", "ssh"], ["--path", "a"]] {
             try household.set("db.example", "x", ["--kind", "internet", "--user", "bob"] + options)
@@ -175,14 +175,14 @@ import Testing
         #expect(references.contains(removed))
     }
 
-    @Test func `a document on standard output is one wherever that is named`() throws {
+    @Test func `--json prints a document also with -o -`() throws {
         let household = try TestHome.unattended()
         try household.set("a", "value")
         #expect(try household.document(["get", "a", "-o", "-"])["value"] as? String == "value")
         #expect(try household.keyfob(["get", "a", "-o", "-"]).output == "value")
     }
 
-    @Test func `a name that is nearly right is suggested`() throws {
+    @Test func `a mistyped name gets a suggestion`() throws {
         let household = try TestHome.unattended()
         try household.set("db/prod", "x")
         let failure = try household.failure(["get", "db/prdo"])
@@ -190,7 +190,7 @@ import Testing
         #expect(failure.hint.contains("\"db/prod\""))
     }
 
-    /// What goes in, by which way, and what comes out of `get` and of `get --raw`.
+    /// The input, the options, and the outputs of `get` and of `get --raw`.
     @Test(
         arguments: [
             (Data("text\n".utf8), [], Data("text\n".utf8), Data("text".utf8)),
@@ -202,7 +202,7 @@ import Testing
             (Data([0, 255, 10]), [], Data([0, 255, 10]), Data([0, 255, 10])),
             (Data(), ["--allow-empty"], Data("\n".utf8), Data()),
         ] as [(Data, [String], Data, Data)])
-    func `one newline comes and goes with text, and binary stays as it is`(
+    func `one newline is removed and added for text, and binary values are unchanged`(
         input: Data, options: [String], printed: Data, raw: Data
     ) throws {
         let household = try TestHome.unattended()
@@ -229,7 +229,7 @@ import Testing
         #expect(try household.keyfob(["set", "x"], input: Data("\n".utf8)).status == 2)
     }
 
-    @Test func `values come from files, variables and descriptors, from one at a time`() throws {
+    @Test func `a value comes from a file, a variable or a descriptor, and only from one`() throws {
         let household = try TestHome.unattended()
         let file = try household.directory.write(Array("from file\n".utf8), to: "value")
         #expect(try household.keyfob(["set", "f", "--from-file", file]).status == 0)
@@ -248,7 +248,7 @@ import Testing
         #expect(try household.failure(["set", "x", "--stdin", "--pin-source", "stdin"]).status == 2)
     }
 
-    @Test func `binary values stay away from a terminal`() throws {
+    @Test func `binary values are not printed to a terminal`() throws {
         let household = try TestHome.unattended()
         #expect(try household.keyfob(["set", "x"], input: Data([0, 27, 255])).status == 0)
         let terminal = try PseudoTerminal()
@@ -258,7 +258,7 @@ import Testing
         #expect(try shell.run().status == 12)
     }
 
-    @Test func `a large value comes back whole, and too large a one is refused`() throws {
+    @Test func `a large value is stored completely, and one that is too large is refused`() throws {
         let household = try TestHome.unattended()
         let large = Data((0..<20_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) })
         try large.write(to: household.directory.url("large"))
@@ -275,11 +275,11 @@ import Testing
         "tab\tstop",
         "quote'\"", "\u{FEFF}bom", "ﷺ", String(repeating: "n", count: 5000), "%s%n", "$(id)",
     ])
-    func `any name stores, finds, lists and removes`(name: String) throws {
+    func `an item with any name can be stored, found, listed and removed`(name: String) throws {
         let household = try TestHome.unattended()
         try household.set(name, "value")
         #expect(try household.keyfob(["get", "--", name]).output == "value\n")
-        // Not by JSONSerialization, which drops a byte order mark at the beginning of a string.
+        // JSONSerialization would drop a byte order mark at the beginning of a string.
         struct List: Decodable { let items: [Entry] }
         struct Entry: Decodable { let name: String }
         let list = try JSONDecoder().decode(List.self, from: Data(household.keyfob(["ls", "--json"]).output.utf8))
@@ -291,7 +291,7 @@ import Testing
         #expect(try household.failure(["get", "--", name]).status == 3)
     }
 
-    @Test func `names that only look alike are two names`() throws {
+    @Test func `names that look alike are different names`() throws {
         let household = try TestHome.unattended()
         try household.set("\u{FC}", "composed")
         try household.set("u\u{308}", "decomposed")
@@ -299,7 +299,7 @@ import Testing
         #expect(try household.keyfob(["get", "u\u{308}"]).output == "decomposed\n")
     }
 
-    @Test func `an argument that is no UTF-8 is refused, not repaired`() throws {
+    @Test func `an argument that is not UTF-8 is refused, not repaired`() throws {
         let household = try TestHome.unattended()
         let shell = Tool(
             "/bin/bash", ["-c", "\"$0\" set $'\\xff' --from-env HOME", Tool.keyfob([]).path],
@@ -308,7 +308,7 @@ import Testing
         #expect((try household.document(["ls"])["items"] as? [Any])?.isEmpty == true)
     }
 
-    @Test func `removing asks, and looks all names up first`() throws {
+    @Test func `a removal asks for confirmation, and looks up all names first`() throws {
         let household = try TestHome.unattended()
         try household.set("a", "1")
         try household.set("b", "2")
@@ -318,7 +318,7 @@ import Testing
         #expect(try household.keyfob(["get", "a"]).output == "1\n")
         let kept = try household.keyfob(["rm", "a"], typing: ["n"], after: "] ").result
         #expect(kept.status == 130 && kept.error.contains("nothing was removed"), "\(kept.error)")
-        // What was agreed to goes, and the whole is no success.
+        // The confirmed item is removed, but the command does not succeed.
         try household.set("c", "3")
         let partly = try household.keyfob(["rm", "a", "c"], typing: ["n", "y"], after: "] ").result
         #expect(partly.status == 130 && partly.output == "Removed \"c\" from \"login\".\n", "\(partly)")
@@ -348,7 +348,7 @@ import Testing
         #expect(tsv.count == 2 && tsv[1].hasPrefix("a/1\t"))
     }
 
-    @Test func `an editor changes the value in a file that is gone afterwards`() throws {
+    @Test func `an editor changes the value in a file that is removed afterwards`() throws {
         let household = try TestHome.unattended()
         try household.set("x", "old value")
         let script = try household.directory.write(
@@ -375,7 +375,7 @@ import Testing
         #expect(!MemoryFileSystem.holds("/proc"))
     }
 
-    @Test func `generated secrets have the length and the letters asked for`() throws {
+    @Test func `generated secrets have the requested length and letters`() throws {
         let household = try TestHome.unattended()
         let printed = try household.keyfob(["secret", "generate", "x", "--length", "50", "--charset", "hex", "--print"])
             .output
@@ -384,7 +384,7 @@ import Testing
         #expect(try household.keyfob(["get", "x"]).output == printed)
         #expect(try household.keyfob(["secret", "generate", "y"]).output == "Stored y in \"login\".\n")
         #expect(try household.failure(["secret", "generate", "y"]).code == "item.exists")
-        // A script that is run again gets the same secret, and no sentence in its place.
+        // A script that runs again gets the same secret, without a sentence.
         let again = ["secret", "generate", "x", "--if-missing", "--print"]
         #expect(try household.keyfob(again).output == printed)
         let document = try household.document(again)
@@ -393,18 +393,19 @@ import Testing
     }
 
     @Test(arguments: Alphabet.named.map(\.name))
-    func `every letter of an alphabet comes, and none is favoured`(name: String) throws {
+    func `all letters of an alphabet are equally frequent`(name: String) throws {
         let alphabet = try #require(Alphabet.named.first { $0.name == name }).alphabet
         let perSymbol = 1000
         let bytes = try alphabet.text(length: alphabet.symbols.count * perSymbol).copyBytes()
         var counts: [UInt8: Int] = [:]
         for byte in bytes { counts[byte, default: 0] += 1 }
         #expect(Set(counts.keys) == Set(alphabet.symbols))
-        // Folding 256 values onto 62 would give eight letters a quarter more; the deviation here is about 3 %.
+        // Mapping 256 values to 62 letters would make eight letters a quarter more frequent; the deviation here is
+        // about 3 %.
         #expect(counts.values.allSatisfy { abs($0 - perSymbol) < perSymbol / 5 })
     }
 
-    @Test func `a copy has the value and what describes it`() throws {
+    @Test func `a copy has the value and the attributes`() throws {
         let household = try TestHome.unattended()
         try household.set("a", "value", ["--user", "app", "--comment", "remark"])
         #expect(try household.keyfob(["secret", "copy", "a", "b"]).status == 0)
@@ -417,7 +418,7 @@ import Testing
         #expect(try household.failure(["secret", "copy", "a", "a", "--replace"]).hint == "Give the copy another name.")
     }
 
-    @Test func `a password of a server is not copied by another label, and told how instead`() throws {
+    @Test func `a password of a server is not copied under another label, and the hint gives a command`() throws {
         let household = try TestHome.unattended()
         try household.set("mail", "value", ["--server", "smtp.example.com", "--user", "me"])
         let failure = try household.failure(["secret", "copy", "mail", "my mail", "--replace"])
@@ -429,7 +430,7 @@ import Testing
         #expect(try household.keyfob(["get", "mail"]).output == "value\n")
     }
 
-    @Test func `the JWE of an item is one that carries no plaintext`() throws {
+    @Test func `the JWE of an item contains no plaintext`() throws {
         let household = try TestHome.unattended()
         try household.set("a", "plaintext")
         let text = try household.keyfob(["secret", "show", "a", "--jwe"]).output
@@ -438,7 +439,7 @@ import Testing
         #expect(!text.contains("plaintext"))
     }
 
-    @Test func `completion offers names while the keychain is unlocked, and asks nothing while it is not`() throws {
+    @Test func `completion offers names of an unlocked keychain, and asks nothing for a locked one`() throws {
         let household = try TestHome()
         #expect(try household.keyfob(["init", "--pin-source", "env:P"], environment: ["P": "open sesame"]).status == 0)
         try household.set("db/prod", "x")

@@ -3,9 +3,9 @@ import KeyfobPrimitives
 import TestSupport
 import Testing
 
-/// Stored PINs of tokens that count tries: a wrong one is sent once, whichever command has it.
+/// Stored PINs of tokens that count tries: a wrong one is sent once, whatever command uses it.
 @Suite struct StoredPINTests {
-    /// The commands that log in to a token that is there.
+    /// The commands that log in to an existing token.
     enum Way: String, CaseIterable {
         case initialize, create, show, unlock
 
@@ -19,9 +19,9 @@ import Testing
         }
     }
 
-    /// A household with a keychain `card`, and a module that refuses every login from now on and counts them.
+    /// A home with a keychain `card`, and a module that refuses and counts every login from now on.
     ///
-    /// - Parameter way: What is to be done; `show` is for a token without a keychain.
+    /// - Parameter way: The command to run; `show` is for a token without a keychain.
     private static func refusing(
         _ words: String = "login=160,99", for way: Way = .unlock
     ) throws -> (household: TestHome, module: String, environment: [String: String]) {
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `of commands that begin together one sends a stored PIN that is wrong`(way: Way) throws {
+    func `only one of several simultaneous commands sends a wrong stored PIN`(way: Way) throws {
         let (household, module, environment) = try Self.refusing(for: way)
         let words = way.words(module, "file:" + household.directory.file("bad"))
         let codes = try Self.together(6, words, household, environment)
@@ -74,7 +74,7 @@ import Testing
         #expect(Self.count(module + ".logins") == 1)
     }
 
-    @Test func `of commands that begin together one sends a PIN that an earlier unlocking left`() throws {
+    @Test func `only one of several simultaneous commands sends a wrong PIN of an earlier unlock`() throws {
         let (household, module, environment) = try Self.refusing()
         let right = environment.merging(["FAULTY_REFUSE": ""]) { $1 }
         let set = try household.keyfob(
@@ -82,13 +82,13 @@ import Testing
         try #require(set.status == 0, "\(set.error)")
         try #require(try household.keyfob(["unlock", "--pin-source", "env:CARD_PIN"], environment: right).status == 0)
         let codes = Set(try Self.together(6, ["get", "a"], household, environment))
-        // Afterwards the state is gone, and there is nothing to send.
+        // After the first failure the unlocked state is gone, so there is no PIN to send.
         #expect(codes.isSubset(of: ["pin.incorrect", "pin.required"]), "\(codes)")
         #expect(codes.contains("pin.incorrect"))
         #expect(Self.count(module + ".logins") == 1)
     }
 
-    @Test func `of commands that use a key at once, which wants the PIN each time, one sends it`() throws {
+    @Test func `only one of several simultaneous commands sends a wrong PIN for a key that requires it each time`() throws {
         let (household, module, environment) = try Self.refusing("context-login=160")
         let right = environment.merging(["FAULTY_REFUSE": ""]) { $1 }
         let source = ["--pin-source", "env:CARD_PIN"]

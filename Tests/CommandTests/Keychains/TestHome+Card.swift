@@ -3,11 +3,10 @@ import TestSupport
 import Testing
 
 extension TestHome {
-    /// A household whose keychain `card` is on a SoftHSM token of that label, behind the module of
-    /// `Tests/FaultyModule`.
+    /// A home whose keychain `card` is on a SoftHSM token with that label, behind the module of `Tests/FaultyModule`.
     ///
-    /// - Parameter words: What the module refuses from the beginning; see `faulty.c`.
-    /// - Returns: With the environment that its commands need; `FAULTY_REFUSE` has the words.
+    /// - Parameter words: The refusals of the module from the beginning; see `faulty.c`.
+    /// - Returns: The home, and the environment for commands; `FAULTY_REFUSE` contains the words.
     static func withCard(refusing words: String = "") throws -> (TestHome, [String: String]) {
         let household = try TestHome()
         let module = household.directory.file("faulty.so")
@@ -21,9 +20,9 @@ extension TestHome {
         return (household, environment)
     }
 
-    /// Makes a SoftHSM directory with one token, labelled `card`, as a vendor's tool would leave it.
+    /// Makes a SoftHSM directory with one token, labelled `card`, as a vendor's tool would.
     ///
-    /// - Returns: The environment that commands need for it; its PIN is in `CARD_PIN`.
+    /// - Returns: The environment for commands; `CARD_PIN` is the PIN.
     func makeCard() throws -> [String: String] {
         let tokens = directory.file("card-tokens")
         try FileManager.default.createDirectory(atPath: tokens, withIntermediateDirectories: false)

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A user with a home directory of their own: no keychain of another test, and none of the machine's.
+/// A user with a separate home directory, without the keychains of other tests and of the machine.
 final class TestHome: Sendable {
     let directory: TemporaryDirectory
 
@@ -16,11 +16,11 @@ final class TestHome: Sendable {
     }
 
     deinit {
-        // Unlocked state lies in the kernel's keyring, which the directory's removal does not reach.
+        // The unlocked state is in the kernel's keyring, which stays when the directory is removed.
         do { _ = try keyfob(["lock", "--all"]) } catch {}
     }
 
-    /// A household whose keychain opens without asking.
+    /// A home whose keychain opens without asking.
     static func unattended() throws -> TestHome {
         let household = try TestHome()
         let result = try household.keyfob(["init", "--unattended"])
@@ -28,7 +28,7 @@ final class TestHome: Sendable {
         return household
     }
 
-    /// A household whose keychain is locked, and its PIN sealed with a passphrase.
+    /// A home whose keychain is locked, with a passphrase that seals its PIN.
     static func withPassphrase(_ passphrase: String) throws -> TestHome {
         let household = try TestHome()
         let made = try household.keyfob(["init", "--pin-source", "env:PASS"], environment: ["PASS": passphrase])
@@ -42,7 +42,7 @@ final class TestHome: Sendable {
         ["HOME": directory.file("home"), "XDG_RUNTIME_DIR": directory.file("run"), "LC_ALL": "C.UTF-8"]
     }
 
-    /// Where keychains and tokens are.
+    /// The directory of keychains and tokens.
     var data: String { directory.file("home/.local/share/keyfob") }
 
     /// The only vault.
@@ -61,7 +61,7 @@ final class TestHome: Sendable {
         try FileManager.default.contentsOfDirectory(atPath: data + "/keychains").sorted()
     }
 
-    /// Runs the command with nobody to ask.
+    /// Runs the command, which cannot ask questions.
     func keyfob(_ arguments: [String], input: Data = Data(), environment more: [String: String] = [:]) throws
         -> Tool.Result
     {
@@ -76,13 +76,13 @@ final class TestHome: Sendable {
         return try #require(try JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any])
     }
 
-    /// Stores a value and expects that to work.
+    /// Stores a value, which must succeed.
     func set(_ name: String, _ value: String, _ options: [String] = []) throws {
         let result = try keyfob(["set"] + options + ["--stdin", "--", name], input: Data(value.utf8))
         try #require(result.status == 0, "\(result.error)")
     }
 
-    /// The code of a failure, by `--json`.
+    /// Runs a command that fails with `--json`, and returns code, status and hint of the error.
     func failure(_ arguments: [String], input: Data = Data(), environment: [String: String] = [:]) throws -> (
         code: String, status: Int32, hint: String
     ) {
@@ -93,9 +93,9 @@ final class TestHome: Sendable {
         return (error["code"] as? String ?? "", result.status, error["hint"] as? String ?? "")
     }
 
-    /// Runs the command at a terminal where `lines` are typed, one after each prompt.
+    /// Runs the command at a terminal and types `lines`, one after each prompt.
     ///
-    /// - Parameter prompt: How the prompts end.
+    /// - Parameter prompt: The end of each prompt.
     func keyfob(
         _ arguments: [String], typing lines: [String], after prompt: String = ": ",
         environment more: [String: String] = [:]

@@ -5,13 +5,13 @@ import Testing
 
 @testable import KeyfobCLI
 
-/// Which token a label or URI means.
+/// The token that a label or URI selects.
 @Suite struct TokenNameTests {
     @Test(arguments: [
         "pkcs11:manufacturer=piv_II", "pkcs11:slot-description=foo", "pkcs11:library-manufacturer=foo",
         "pkcs11:token=login;manufacturer=piv_II", "pkcs11:model=other",
     ])
-    func `a URI that does not fit the token of ours does not mean it`(uri: String) throws {
+    func `a URI with another attribute value does not select Keyfob's token`(uri: String) throws {
         let household = try TestHome.unattended()
         for command in [["token", "show"], ["token", "mechanisms"]] {
             #expect(try household.failure(command + [uri]).code == "token.absent", "\(command)")
@@ -20,7 +20,7 @@ import Testing
         #expect(own.status == 0 && own.output.contains("login"), "\(own.error)")
     }
 
-    @Test func `a URI that names another module means a token of that, although there is one of ours`() throws {
+    @Test func `a URI that names another module selects a token of that module`() throws {
         let household = try TestHome.unattended()
         let module = household.directory.file("faulty.so")
         try FaultyModule.build(module)
@@ -32,7 +32,7 @@ import Testing
         #expect(!bare.output.contains("login"), "\(bare.output)")
     }
 
-    @Test func `tokens of one name are told apart by what they have, never by an empty serial number`() throws {
+    @Test func `tokens with one name are distinguished by serial or module, never by an empty serial number`() throws {
         func entry(_ serial: String, _ module: String) -> TokenInventory.Entry {
             TokenInventory.Entry(
                 label: "card", serial: serial, manufacturer: "Maker", model: "Model", module: module, keychains: [],

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the manual shows is what happens.
+/// The transcripts in the documentation.
 @Suite struct TranscriptTests {
     @Test func `the first run asks twice for a passphrase, saves a recovery code and leaves the keychain open`() throws
     {
@@ -35,7 +35,7 @@ import Testing
         #expect(try household.keyfob(["get", "db/prod"]).output == "correct horse\n")
     }
 
-    @Test func `two entries that differ three times make nothing`() throws {
+    @Test func `if the two entries differ three times, nothing is created`() throws {
         let household = try TestHome()
         let run = try household.keyfob(["init"], typing: ["a", "b", "a", "b", "a", "b"])
         #expect(run.result.status == 130)
@@ -43,7 +43,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: household.directory.file("home")).isEmpty)
     }
 
-    @Test func `a wrong passphrase is told, and the recovery code opens the keychain`() throws {
+    @Test func `a wrong passphrase is reported, and the recovery code opens the keychain`() throws {
         let household = try TestHome()
         let pass = try household.directory.write(Array("open sesame\n".utf8), to: "pass")
         let source = ["PASS": "open sesame", "WRONG": "open barley"]
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test(arguments: [["init"], ["keychain", "create", "login", "--if-missing"]])
-    func `a keychain that is there is described as when it was made`(command: [String]) throws {
+    func `an existing keychain has the same document as a new one`(command: [String]) throws {
         let household = try TestHome()
         let made = try household.document(command + ["--unattended"])
         let again = try household.document(command + ["--unattended"])
@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test(arguments: ["named", "chosen"])
-    func `an empty recovery file that a kill has left is used by the next command`(way: String) throws {
+    func `an empty recovery file of a killed command is used by the next one`(way: String) throws {
         let household = try TestHome()
         let name = way == "named" ? "code" : "home/keyfob-recovery-login.txt"
         let file = try household.directory.write([], to: name)
@@ -130,7 +130,7 @@ import Testing
     }
 
     @Test(arguments: ["locked", "link", "fifo", "directory"])
-    func `an empty recovery file that another command has, and what is no file, is refused`(kind: String) throws {
+    func `a recovery file that another command has locked, or that is not a regular file, is refused`(kind: String) throws {
         let household = try TestHome()
         let file = household.directory.file("code")
         let target = try household.directory.write([], to: "target")
@@ -155,7 +155,7 @@ import Testing
     }
 
     @Test(arguments: [["--unattended"], ["--unattended", "--json"], ["--token", "card"], ["--module", "softhsm2"]])
-    func `a file is not named in vain for a recovery code that there will not be`(options: [String]) throws {
+    func `--recovery-file is refused if there is no recovery code`(options: [String]) throws {
         let household = try TestHome()
         let file = household.directory.file("code")
         for command in [["init"], ["keychain", "create", "site"]] {
@@ -165,7 +165,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: household.directory.file("home")).isEmpty)
     }
 
-    @Test func `without a terminal or a source the first run makes nothing`() throws {
+    @Test func `without a terminal or a source, the first run creates nothing`() throws {
         let household = try TestHome()
         let failure = try household.failure(["init"])
         #expect(failure.code == "pin.required")
@@ -173,7 +173,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: household.directory.file("home")).isEmpty)
     }
 
-    @Test func `a dry run makes nothing`() throws {
+    @Test func `a dry run creates nothing`() throws {
         let household = try TestHome()
         #expect(try household.keyfob(["init", "--unattended", "--dry-run"]).status == 0)
         #expect(try FileManager.default.contentsOfDirectory(atPath: household.directory.file("home")).isEmpty)
@@ -214,7 +214,7 @@ import Testing
         #expect(removed.result.output == "Removed keychain \"login\".\n")
     }
 
-    @Test func `a name that no file can have is no keychain's`() throws {
+    @Test func `a name that cannot be a file name is refused for a keychain`() throws {
         let household = try TestHome()
         for name in ["../x", "", ".hidden", "a/b", String(repeating: "x", count: 33)] {
             #expect(try household.failure(["init", "--unattended", "--keychain", name]).status == 2, "\(name)")

@@ -3,21 +3,21 @@ import PKCS11
 import TestSupport
 import Testing
 
-/// Every attribute of a URI narrows what it names (RFC 7512, section 2.5), and none of it is guessed.
+/// Every attribute of a URI restricts the selection (RFC 7512, section 2.5); none is ignored.
 @Suite struct URIAttributeTests {
     private static let unfitting = [
-        "slot-id=99999", "slot-manufacturer=Nobody", "slot-description=Nothing", "library-manufacturer=Nobody",
-        "library-description=Nothing", "library-version=9.9", "manufacturer=Nobody", "model=None", "serial=00",
+        "slot-id=99999", "slot-manufacturer=Other", "slot-description=Nothing", "library-manufacturer=Other",
+        "library-description=Nothing", "library-version=9.9", "manufacturer=Other", "model=None", "serial=00",
         "token=other", "x-unknown=1", "id=%07", "type=data", "object=other%20name",
     ]
 
-    /// Of the object `NAME`; an attribute of the same name takes the place of `object`.
+    /// The URI of object `NAME` with a further attribute; `object=…` replaces the name.
     private func uri(_ name: String, _ attribute: String) -> String {
         let (path, query) = attribute.hasPrefix("module-") ? ("", "?" + attribute) : (";" + attribute, "")
         return attribute.hasPrefix("object=") ? "pkcs11:" + attribute : "pkcs11:object=\(name)\(path)\(query)"
     }
 
-    @Test func `a URI of which one attribute does not fit names nothing, so that nothing is destroyed`() throws {
+    @Test func `a URI with one attribute that does not match selects no object, so nothing is destroyed`() throws {
         let household = try TestHome.unattended()
         for command in [
             ["identity", "create", "web", "--cn", "web", "--self-signed"], ["key", "generate", "web-key"],
@@ -43,7 +43,7 @@ import Testing
         #expect(try household.keyfob(["key", "show", "web-key"]).status == 0)
     }
 
-    @Test func `a URI of which all attributes fit names its object`() throws {
+    @Test func `a URI whose attributes all match selects the object`() throws {
         let household = try TestHome.unattended()
         let made = try household.keyfob(["identity", "create", "web", "--cn", "web", "--self-signed"])
         try #require(made.status == 0, "\(made.error)")
@@ -70,11 +70,11 @@ import Testing
 
     @Test(
         arguments: [
-            "slot-id=99999", "slot-manufacturer=Nobody", "slot-description=Nothing", "library-manufacturer=Nobody",
-            "library-description=Nothing", "library-version=9.9", "manufacturer=Nobody", "model=None", "serial=00",
+            "slot-id=99999", "slot-manufacturer=Other", "slot-description=Nothing", "library-manufacturer=Other",
+            "library-description=Nothing", "library-version=9.9", "manufacturer=Other", "model=None", "serial=00",
             "x-unknown=1", "?module-name=opensc", "?module-path=/usr/lib/nothing.so",
         ])
-    func `no keychain is on the token of a URI that does not fit it`(attribute: String) throws {
+    func `a token URI with one attribute that does not match selects no keychain`(attribute: String) throws {
         let household = try TestHome.unattended()
         let uri = "pkcs11:token=login" + (attribute.hasPrefix("?") ? "" : ";") + attribute
         for command in [["status"], ["get", "x"], ["keychain", "ls"]] {
@@ -83,7 +83,7 @@ import Testing
         #expect(try household.failure(["token", "show", uri]).status != 0)
     }
 
-    @Test func `a token of another module is found by what fits, and by nothing else`() throws {
+    @Test func `a token of another module is found only by matching attributes`() throws {
         let card = try CardKeychain()
         let info = try #require(
             JSONSerialization.jsonObject(with: Data(card.keyfob("token", "show", "--json").output.utf8))
@@ -94,7 +94,7 @@ import Testing
             let found = try card.keyfob("status", "--token", "pkcs11:token=card;\(attribute)")
             #expect(found.status == 0, "\(attribute): \(found.error)")
         }
-        for attribute in ["slot-id=99999", "library-version=9.9", "library-manufacturer=Nobody"] {
+        for attribute in ["slot-id=99999", "library-version=9.9", "library-manufacturer=Other"] {
             let token = "pkcs11:token=card;\(attribute)"
             #expect(try card.keyfob("status", "--token", token).status != 0, "\(attribute)")
             let made = try card.keyfob(
@@ -103,20 +103,20 @@ import Testing
         }
     }
 
-    @Test func `a configuration whose URI names another library opens no token`() throws {
+    @Test func `a configuration with the URI of another library opens no token`() throws {
         let card = try CardKeychain()
         _ = try card.shell(
             """
             file=home/.local/share/keyfob/keychains/login/keychain.json
-            sed -i 's/"pkcs11:/&library-manufacturer=Nobody;/' "$file"
-            grep -q Nobody "$file"
+            sed -i 's/"pkcs11:/&library-manufacturer=Other;/' "$file"
+            grep -q Other "$file"
             """)
         let found = try card.keyfob("key", "generate", "none")
         #expect(found.status != 0, "\(found.output)")
         #expect(try card.countOfObjects(labelled: "none") == 0)
     }
 
-    @Test func `a certificate under two names goes under the one that its URI says`() throws {
+    @Test func `a URI with one of two names of a certificate removes only that object`() throws {
         let card = try CardKeychain()
         try card.makeFiles("web")
         for label in ["web", "other"] { try card.write("crt", of: "web", id: "51", label: label) }

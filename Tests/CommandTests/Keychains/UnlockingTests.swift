@@ -3,9 +3,9 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Unlocking and locking, where it does not go as one wishes.
+/// Errors and limits of unlocking and locking.
 @Suite struct UnlockingTests {
-    @Test func `an empty line is told from a wrong passphrase`() throws {
+    @Test func `an empty line is not reported as a wrong passphrase`() throws {
         let household = try TestHome.withPassphrase("sesame")
         let unlock = try household.keyfob(["unlock"], typing: [""])
         #expect(unlock.result.status == 6)
@@ -13,21 +13,21 @@ import Testing
     }
 
     @Test(arguments: [
-        // Opened to be written to, and then left alone; or not opened at all.
+        // Opened for writing without a write, or not opened at all.
         ("--pin-source stdin --timeout 1s 3<>fifo <fifo", 13), ("--pin-source fd:3 --timeout 1s 3<>fifo", 13),
         ("--pin-source file:fifo --insecure-file --timeout 1s", 13),
         ("--pin-source file:fifo --insecure-file --timeout 1s 3<>fifo", 13),
-        // Written to, but not at once.
+        // Written after a delay.
         ("--pin-source stdin --timeout 200s <fifo", 0), ("--pin-source fd:3 --timeout 200s 3<fifo", 0),
         ("--pin-source file:fifo --insecure-file --timeout 200s", 0),
-        // And then held open for more: the first line is all that counts.
+        // Kept open after the first line, which is all that is read.
         ("--pin-source file:fifo --insecure-file --timeout 200s 3<>fifo", 0),
-        // Opened anew, by us, when whoever wrote to it is gone.
+        // Opened again by the command, after the writer has ended.
         ("--pin-source file:/dev/fd/3 --insecure-file --timeout 200s 3<fifo", 0),
     ] as [(String, Int32)])
-    func `a passphrase is waited for until the deadline, whoever is to bring it`(words: String, status: Int32) throws {
+    func `every passphrase source is waited for until the deadline`(words: String, status: Int32) throws {
         let household = try TestHome.withPassphrase("sesame")
-        // Without a newline, where the end is what is to be seen.
+        // Without a newline if the writer closes its end.
         let line = words.contains("3<>") ? "sesame\\n" : "sesame"
         let writes =
             status == 0 ? "timeout 220 sh -c 'sleep 1; printf \"\(line)\" >fifo; :' >/dev/null 2>&1 &" : ""
@@ -40,17 +40,17 @@ import Testing
         #expect(status == 0 || result.error.contains("in time"), "\(result.error)")
     }
 
-    @Test func `a source that a keychain keeps is told of, and has a way round it where it fails`() throws {
+    @Test func `a stored passphrase source is reported, and --pin-source prompt replaces it if it fails`() throws {
         let household = try TestHome()
         let pass = try household.directory.write(Array("sesame\n".utf8), to: "pass")
         let made = try household.keyfob(["init", "--pin-source", "file:" + pass])
-        #expect(made.output.contains("From now on the passphrase comes from file:\(pass)"), "\(made.output)")
+        #expect(made.output.contains("From now on, the passphrase comes from file:\(pass)"), "\(made.output)")
         let other = try household.document(["keychain", "create", "other", "--pin-source", "cmd:cat \(pass)"])
         #expect(other["pin_source"] as? String == "cmd:…")
         try household.set("a", "value")
-        // To lock it locks nothing, which nobody may believe.
+        // Locking has no effect on this keychain, and the output says so.
         let lock = try household.keyfob(["lock"])
-        #expect(lock.status == 0 && lock.output.contains("opens without asking all the same"), "\(lock.output)")
+        #expect(lock.status == 0 && lock.output.contains("still opens without asking"), "\(lock.output)")
         #expect(try household.document(["lock", "other"])["open"] as? [String] == ["other"])
         try FileManager.default.moveItem(atPath: pass, toPath: pass + "-elsewhere")
         for name in ["login", "other"] {
@@ -62,7 +62,7 @@ import Testing
         #expect(try household.keyfob(["get", "a"]).output == "value\n")
     }
 
-    @Test func `a keychain that is unlocked is not called locked where nobody can be asked`() throws {
+    @Test func `an unlocked keychain is not reported as locked if questions cannot be asked`() throws {
         let household = try TestHome.withPassphrase("sesame")
         #expect(try household.failure(["unlock"]).code == "pin.required")
         #expect(try household.keyfob(["unlock"]).error.contains("is locked and there is no terminal"))
@@ -72,9 +72,9 @@ import Testing
     }
 
     @Test(.enabled(if: geteuid() == 0, "only root gives directories away"))
-    func `a runtime directory of another user hides nothing that was made, unlocked or locked`() throws {
+    func `with a runtime directory of another user, commands report what they did`() throws {
         let household = try TestHome()
-        // In memory: one on a disk is not used at all.
+        // In memory, because a directory on a disk is not used.
         let memory = try TemporaryDirectory(in: "/dev/shm")
         let runtime = memory.file("keyfob")
         let environment = ["P": "sesame", "XDG_RUNTIME_DIR": memory.path]
@@ -83,12 +83,12 @@ import Testing
         let made = try household.keyfob(["init", "--pin-source", "env:P"], environment: environment)
         #expect(made.status == 0 && made.output.contains("Created token \"login\""), "\(made.error)")
         #expect(made.output.contains("Recovery code saved to"))
-        // Where the kernel keeps no keys for us it cannot be unlocked, and that is said.
+        // If the kernel's keyring is not available, it cannot be unlocked, which is reported.
         let isOpen = try household.keyfob(["status", "--json"], environment: environment).output
             .contains("\"state\":\"unlocked\"")
         #expect(made.error.isEmpty == isOpen, "\(made.error)")
-        #expect(isOpen || made.error.contains("is made, and stays locked") && made.error.contains("XDG_RUNTIME_DIR"))
-        // A document says so, too.
+        #expect(isOpen || made.error.contains("was made, but stays locked") && made.error.contains("XDG_RUNTIME_DIR"))
+        // The document reports it as well.
         let ways: [(words: [String], unlocked: Bool?)] = [(["--pin-source", "env:P"], isOpen), (["--unattended"], nil)]
         for (words, unlocked) in ways {
             let other = try household.keyfob(
@@ -103,9 +103,9 @@ import Testing
         #expect(lock.status == 0 && lock.output.hasPrefix(isOpen ? "Locked" : "Nothing"), "\(lock.error)")
     }
 
-    @Test func `a command waits for SoftHSM's tokens for as long as it was told to`() throws {
+    @Test func `a command waits for SoftHSM's tokens as long as --timeout says`() throws {
         let household = try TestHome.unattended()
-        // Who was told nothing waits ten seconds; a busy machine may now and then make as many of the one.
+        // Without the option, the limit is ten seconds. On a busy machine, one second may occasionally take that long.
         let isInTime = try (0..<5).contains { _ in
             let start = Date()
             // `flock` holds the lock for as long as the command runs.
@@ -123,10 +123,10 @@ import Testing
         #expect(isInTime)
     }
 
-    @Test func `a token whose file logins empty all the time is never called missing`() throws {
+    @Test func `a token whose file is repeatedly emptied by logins is never reported as missing`() throws {
         let household = try TestHome.withPassphrase("sesame")
-        // SoftHSM empties the file and writes it anew at every login. One process does both here: where programs had to
-        // be started in between, the file would be empty for as long as a busy machine takes for that.
+        // SoftHSM empties the file and rewrites it at every login. One process does both here: if programs had to be
+        // started in between, a busy machine would leave the file empty for longer.
         let script = """
             cd "$2"
             python3 -c 'import os, sys, time
@@ -151,7 +151,7 @@ import Testing
             environment: household.environment
         ).run()
         #expect(loop.output.isEmpty && loop.error.isEmpty, "\(loop.output)\(loop.error)")
-        // One that is not there is told of all the same, and at once.
+        // A missing token is still reported, without a wait.
         let tokens = household.data + "/tokens"
         try FileManager.default.moveItem(atPath: tokens, toPath: tokens + "-elsewhere")
         let isAtOnce = try (0..<5).contains { _ in

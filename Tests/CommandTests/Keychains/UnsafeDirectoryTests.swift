@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Directories in which others than the user could exchange what is read.
+/// Directories in which other users could exchange files.
 @Suite struct UnsafeDirectoryTests {
     private func change(_ path: String, owner: uid_t? = nil, mode: mode_t = 0o755) throws {
         let isGiven = owner.map { unsafe chown(path, $0, gid_t.max) == 0 } ?? true
@@ -15,7 +15,7 @@ import Testing
     ]
 
     @Test(arguments: directories)
-    func `one that others can write is refused, and the error says what to do`(directory: String) throws {
+    func `a directory that other users can write is refused with a remedy`(directory: String) throws {
         let household = try TestHome.unattended()
         try household.set("a", "value")
         let path = household.directory.file("home/" + directory)
@@ -28,7 +28,8 @@ import Testing
                 result.error
                     == "keyfob: \(path) can be written by other users (mode 0\(octal)).\n    chmod 700 \(path)\n")
         }
-        // Readable by others, as some tool may have restored it, it shows no secret; and those above are not judged.
+        // Directories that other users can read are accepted, because they reveal no secret. Parent directories are not
+        // checked.
         for mode in [0o755, 0o700] as [mode_t] {
             try change(path, mode: mode)
             #expect(try household.keyfob(["get", "a"]).output == "value\n")
@@ -38,7 +39,7 @@ import Testing
     }
 
     @Test(.enabled(if: geteuid() == 0, "only root gives directories away"), arguments: directories)
-    func `one of another user is refused`(directory: String) throws {
+    func `a directory of another user is refused`(directory: String) throws {
         let household = try TestHome.unattended()
         try household.set("a", "value")
         let path = household.directory.file("home/" + directory)
@@ -57,7 +58,7 @@ import Testing
             ".local", ".local/share", ".local/share/keyfob", ".local/share/keyfob/keychains",
             ".local/share/keyfob/keychains/login", ".local/share/keyfob/keychains/login/vault.sqlite",
         ], ["get a", "ls", "key ls", "keychain check", "secret generate b"])
-    func `a place of the vault that this user may not use is a matter of permissions`(
+    func `missing permissions for the vault or its directories are reported as such`(
         place: String, command: String
     ) throws {
         let directory = try TemporaryDirectory()
@@ -65,7 +66,7 @@ import Testing
         try FileManager.default.createDirectory(atPath: home, withIntermediateDirectories: false)
         try change(directory.path, mode: 0o711)
         try change(home, owner: 65_534, mode: 0o700)
-        // A user whom permissions hold back; the test is root.
+        // Runs as another user, because root is not restricted by permissions.
         let script = """
             cd "$HOME"; unprivileged="setpriv --reuid 65534 --clear-groups $KEYFOB"
             { $unprivileged init --unattended && echo value | $unprivileged set a --stdin; } >/dev/null 2>&1 || exit 99

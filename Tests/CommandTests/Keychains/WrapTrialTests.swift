@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What a token answers when it is tried whether it can seal a keychain.
+/// The answers of a token to the trial whether it can seal a keychain.
 @Suite struct WrapTrialTests {
     private func create(refusing words: String) throws -> (TestHome, Tool.Result) {
         let household = try TestHome()
@@ -20,20 +20,20 @@ import Testing
 
     /// CKR_DEVICE_REMOVED, CKR_PIN_EXPIRED, CKR_DEVICE_MEMORY.
     @Test(arguments: ["0x32", "0xa3", "0x31"])
-    func `what goes wrong with the device is not said to be what the token cannot do`(answer: String) throws {
+    func `a device error is not reported as a missing ability of the token`(answer: String) throws {
         let (_, failed) = try create(refusing: "trial-fails=\(answer)")
         #expect(failed.status != 0)
         #expect(!failed.error.contains("in no way") && !failed.error.contains("Use another token"), "\(failed.error)")
     }
 
-    /// CKR_MECHANISM_INVALID, CKR_KEY_SIZE_RANGE, and CKR_GENERAL_ERROR again and again.
+    /// CKR_MECHANISM_INVALID, CKR_KEY_SIZE_RANGE, and repeated CKR_GENERAL_ERROR.
     @Test(arguments: ["0x70", "0x62", "0x5"])
-    func `a token that refuses every wrapping is told to`(answer: String) throws {
+    func `a token that refuses every way of wrapping is reported`(answer: String) throws {
         let (_, failed) = try create(refusing: "trial-fails=\(answer)")
         #expect(failed.status != 0 && failed.error.contains("in no way"), "\(failed.error)")
     }
 
-    @Test func `a failure of the moment does not choose the second best wrapping for good`() throws {
+    @Test func `a temporary failure does not select a weaker wrapping`() throws {
         let (_, made) = try create(refusing: "trial-stumbles=2")
         #expect(made.status == 0 && made.output.contains("\"A256GCMKW\""), "\(made.output)\(made.error)")
     }

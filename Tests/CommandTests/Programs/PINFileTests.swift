@@ -6,8 +6,8 @@ import Testing
 
 /// A PIN file of another owner's token, as other programs read it.
 @Suite struct PINFileTests {
-    /// A household whose keychain is on another owner's token, with an identity `web`; the PIN and the text after it
-    /// are in the file `pin`.
+    /// A home whose keychain is on another owner's token, with an identity `web`. The file `pin` contains the PIN and
+    /// the text after it.
     private func household(pinFile content: String) throws -> (TestHome, [String: String]) {
         let household = try TestHome()
         let environment = try household.makeCard()

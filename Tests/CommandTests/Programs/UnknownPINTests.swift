@@ -13,7 +13,7 @@ import Testing
         #expect(try household.keyfob(make, environment: secret).status == 0)
         let result = try household.keyfob(["uri", "web", "--for", "gnutls"], environment: secret)
         #expect(result.status == 0, "\(result.error)")
-        for text in ["# the PIN is not in a file", "nobody knows the PIN", "keyfob keychain create NAME --unattended"] {
+        for text in ["# the PIN is not in a file", "you do not know the PIN", "keyfob keychain create NAME --unattended"] {
             #expect(result.output.contains(text) == isUnknown, "\(result.output)")
         }
     }

@@ -12,14 +12,14 @@ import Testing
         if: OpenSSLEngine.path != nil && Machine.hasOwnMounts && Machine.hasServers,
         "needs root, OpenSSL's pkcs11 engine, nginx, and Debian's apache2"))
 struct WorkersUserTests {
-    @Test("root is told first that workers will not reach its keychain, and the check says the same", arguments: [
+    @Test("a note for root says that workers cannot read its keychain, and the check reports the same", arguments: [
         ("nginx", "www-data"), ("httpd", "www-data"), ("nginx", "daemon"), ("httpd", "daemon"),
     ])
     func unreachable(program: String, user: String) throws {
         let home = try IdentityHome()
         try #require(home.keyfob("identity", "create", "web", "--dns", "localhost", "--self-signed").status == 0)
         func keyfob(_ arguments: String) throws -> Tool.Result { try self.keyfob(arguments, home, workers: user) }
-        let sentence = "\(program) will serve no connection: its workers run as \(user), which cannot read the token"
+        let sentence = "\(program) cannot serve connections: its workers run as \(user), which cannot read the token"
         let written = try keyfob("uri web --for \(program) --write '\(home.file("tls"))'")
         #expect(written.status == 0, "\(written.error)")
         #expect(written.output.hasPrefix("# " + sentence), "\(written.output)")
@@ -39,7 +39,7 @@ struct WorkersUserTests {
         try #require(home.keyfob("identity", "create", "web", "--dns", "localhost", "--self-signed").status == 0)
         let check = try keyfob("uri web --for nginx --check", home, workers: "root")
         #expect(check.status == 0, "\(check.error)")
-        #expect(!check.output.contains("will serve no connection"), "\(check.output)")
+        #expect(!check.output.contains("cannot serve connections"), "\(check.output)")
     }
 
     /// Runs the command with configurations of the machine's servers that name `user`.
