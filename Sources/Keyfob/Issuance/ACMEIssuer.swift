@@ -81,6 +81,8 @@ public struct ACMEIssuer: CertificateIssuer {
 
     /// How long the authority may take for one step.
     private static let patience: Duration = .seconds(120)
+    /// How long an authority may process an order before another one is placed, in seconds.
+    private static let processingTime: TimeInterval = 3600
 
     private let settings: Settings
     private let keychain: Keychain
@@ -144,11 +146,7 @@ public struct ACMEIssuer: CertificateIssuer {
         try session.begin(externalAccount)
         if let issued = try resumed(order, &session) { return issued }
         try refuseIfStopped()
-        let orders = PendingOrders(keychain)
-        var record = PendingOrder(order, at: settings.directory)
-        // The key exists already. An existing record for the same key may hold more than this one, such as the order's
-        // URL.
-        if record.isKeyNew, orders[order.name]?.key != record.key { orders.note(record, for: order.name) }
+        order.record(at: settings.directory)
         let made = try session.post(session.place("newOrder"), ["identifiers": identifiers])
         guard let orderURL = made.response.header("location"), let finalize = made.text("finalize") else {
             throw KeychainError(.issuerFailed, "\(settings.host) took an order and does not say where it is.")
@@ -157,8 +155,7 @@ public struct ACMEIssuer: CertificateIssuer {
         let challenges = try made.texts("authorizations").map { try authorize($0, &session) }
         if challenges.contains(true) { order.report("challenge ok") }
         _ = try wait(for: orderURL, ["ready", "valid"], &session)
-        record.url = orderURL
-        orders.note(record, for: order.name)
+        order.record(url: orderURL, at: settings.directory)
         return try certificate(of: orderURL, finalize, order, &session)
     }
 
@@ -170,23 +167,21 @@ public struct ACMEIssuer: CertificateIssuer {
     /// - Throws: `KeychainError`; `timedOut` while the server is still processing a recent order, `cancelled` if
     ///   `isStopped` returned true. The order stays usable in both cases.
     private func resumed(_ order: CertificateOrder, _ session: inout ACMESession) throws -> IssuedCertificate? {
-        guard let record = PendingOrders(keychain)[order.name], let url = record.url,
-            record.isSame(as: PendingOrder(order, at: settings.directory))
-        else { return nil }
+        guard let recorded = order.recorded(at: settings.directory) else { return nil }
         do {
-            let state = try session.post(url, nil)
+            let state = try session.post(recorded.url, nil)
             let isReady = state.text("status") == "ready"
             guard isReady || ["processing", "valid"].contains(state.text("status")) else { return nil }
             guard let finalize = state.text("finalize") else { return nil }
-            let issued = try certificate(of: url, isReady ? finalize : nil, order, &session)
-            guard try isOfUse(issued.certificate, for: order.request) else { return nil }
+            let issued = try certificate(of: recorded.url, isReady ? finalize : nil, order, &session)
+            guard try isOfUse(issued.certificate, for: order) else { return nil }
             order.report("order of before found")
             return issued
         } catch let error as KeychainError where error.code == .cancelled {
             throw error
         } catch let error as KeychainError {
-            let age = Date().timeIntervalSince(record.date)
-            if error.code == .timedOut, (0..<PendingOrder.patience).contains(age) { throw error }
+            let age = Date().timeIntervalSince(recorded.date)
+            if error.code == .timedOut, (0..<Self.processingTime).contains(age) { throw error }
             return nil
         }
     }
@@ -195,13 +190,13 @@ public struct ACMEIssuer: CertificateIssuer {
     ///
     /// It must have all requested names, must not be due for renewal, and must not be installed already. One that is
     /// not valid yet is acceptable, because another order would count against the authority's limits.
-    private func isOfUse(_ certificate: Certificate, for request: CertificationRequest) throws -> Bool {
-        guard certificate.names(missingOf: request).isEmpty else { return false }
+    private func isOfUse(_ certificate: Certificate, for order: CertificateOrder) throws -> Bool {
+        guard certificate.names(missingOf: order.request).isEmpty else { return false }
         let (lifetime, now) = (certificate.notAfter.timeIntervalSince(certificate.notBefore), Date())
         guard now < certificate.notBefore + lifetime * RenewalPolicy.dueAfter else { return false }
         // The current certificate remains valid for at most this time once its renewal is due.
         guard certificate.notBefore < now + lifetime * (1 - RenewalPolicy.dueAfter) else { return false }
-        return try !keychain.index.objects(keychain.keys()).contains { $0.certificateDER == certificate.der }
+        return try !order.isStored(certificate)
     }
 
     /// Finalizes an order, unless an earlier attempt did, and fetches the certificate.
