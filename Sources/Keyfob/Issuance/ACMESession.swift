@@ -38,7 +38,7 @@ struct ACMESession {
         _ settings: ACMEIssuer.Settings, pause: @escaping (Duration) throws -> Void, key: () throws -> TokenKey
     ) throws {
         let answer = try Self.patiently(pause) {
-            let response = try HTTPRequest(url: settings.directory, authorityFile: settings.authorityFile).send()
+            let response = try settings.request(url: settings.directory).send()
             guard response.status < 400 else { throw Self.directoryRefusal(response, settings) }
             return response
         }
@@ -188,9 +188,9 @@ struct ACMESession {
         }
         for attempt in 0..<6 {
             let body = try signed(url, payload)
-            var request = HTTPRequest(
-                method: "POST", url: url, headers: [("Content-Type", "application/jose+json")], body: body,
-                authorityFile: settings.authorityFile)
+            var request = settings.request("POST", url: url)
+            request.headers.append(("Content-Type", "application/jose+json"))
+            request.body = body
             if let accept { request.headers.append(("Accept", accept)) }
             let response = try request.send()
             nonce = response.header("replay-nonce")
@@ -262,7 +262,7 @@ struct ACMESession {
         }
         let url = try place("newNonce")
         return try Self.patiently(pause) {
-            let response = try HTTPRequest(method: "HEAD", url: url, authorityFile: settings.authorityFile).send()
+            let response = try settings.request("HEAD", url: url).send()
             if let nonce = response.header("replay-nonce") { return nonce }
             guard response.status < 400 else { throw Self.refusal(response, Self.problem(response), settings) }
             throw KeychainError(
@@ -315,5 +315,15 @@ struct ACMESession {
             detail += "; \(name): \(part["detail"] as? String ?? "")"
         }
         return (type, detail)
+    }
+}
+
+extension ACMEIssuer.Settings {
+    /// A request to the authority.
+    fileprivate func request(_ method: String = "GET", url: String) -> HTTPRequest {
+        var request = HTTPRequest(method, url: url)
+        request.authorityFile = authorityFile
+        request.hintIfUntrusted = "If it is an authority of your own, name its root: --acme-ca FILE"
+        return request
     }
 }
