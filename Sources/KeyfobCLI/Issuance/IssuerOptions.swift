@@ -152,7 +152,12 @@ extension IssuerDescription {
         switch self {
         case .itself: return SelfIssuer()
         case .command(let words): return try CommandIssuer(words)
-        case .acme(let settings):
+        case .external:
+            guard let settings = acmeSettings else {
+                throw KeychainError(
+                    .invalidArgument, "this version does not know the stored issuer \"\(self)\".",
+                    hint: "Give --self-signed or --issuer once; it is kept.", details: ["issuer": description])
+            }
             return StoppableIssuer(
                 try ACMEIssuer(
                     settings, keychain: keychain, externalAccount: options.externalAccount(global),
