@@ -1,12 +1,12 @@
-import KeyfobPrimitives
+package import KeyfobPrimitives
 
 /// The encoding of RFC 7515 section 2: base64 with URL-safe letters and no padding.
-enum Base64URL {
+package enum Base64URL {
     private static let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
     /// By hand: it stands in the way of every secret, and Foundation's detour over `+`, `/` and `=` costs a fresh
     /// process 0.3 ms.
-    static func encode(_ bytes: some Sequence<UInt8>) -> String {
+    package static func encode(_ bytes: some Sequence<UInt8>) -> String {
         let bytes = Array(bytes)
         let letters = letters
         var text: [UInt8] = []
@@ -26,7 +26,7 @@ enum Base64URL {
 
     /// The bytes of a text, with or without padding, also with the two other letters of base64 (RFC 4648 4); `nil` for
     /// another text. No copy of the bytes stays in memory.
-    static func decode(_ text: SecretBytes) -> SecretBytes? {
+    package static func decode(_ text: SecretBytes) -> SecretBytes? {
         unsafe text.withUnsafeBytes { bytes -> SecretBytes? in
             var count = bytes.count
             while count > 0, unsafe bytes[count - 1] == 0x3D { count -= 1 }

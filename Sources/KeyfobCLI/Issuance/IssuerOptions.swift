@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Keyfob
+import KeyfobACME
 
 /// The options for the issuer of a certificate.
 struct IssuerOptions: ParsableArguments {

@@ -1,4 +1,5 @@
 import Keyfob
+import KeyfobACME
 import KeyfobOpenSSL
 
 /// An ACME issuer that stops at a signal, after it has removed its challenge responses.

@@ -1,8 +1,9 @@
 import Foundation
+import Keyfob
 import TestSupport
 import Testing
 
-@testable import Keyfob
+@testable import KeyfobACME
 
 /// What answers a challenge in a web server's directory, where others may write too, and in the name system.
 @Suite struct ACMEAnswerTests {

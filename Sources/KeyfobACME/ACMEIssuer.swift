@@ -1,7 +1,7 @@
 import Foundation
-import Glibc
-public import KeyfobPrimitives
+public import Keyfob
 import KeyfobOpenSSL
+public import KeyfobPrimitives
 
 /// An authority that speaks ACME (RFC 8555), such as Let's Encrypt.
 ///

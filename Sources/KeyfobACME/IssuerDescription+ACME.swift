@@ -1,4 +1,5 @@
 import Foundation
+public import Keyfob
 
 extension IssuerDescription {
     /// An ACME server.

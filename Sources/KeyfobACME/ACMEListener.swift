@@ -1,6 +1,7 @@
 import CLinux
 import Foundation
 import Glibc
+import Keyfob
 import KeyfobPrimitives
 
 /// A web server for one HTTP-01 challenge, for machines without one. It serves one path, and stops with the challenge.

@@ -1,6 +1,9 @@
 import Foundation
-import KeyfobPrimitives
+import Glibc
+import Keyfob
 import KeyfobOpenSSL
+import KeyfobPrimitives
+import KeyfobSystem
 
 /// The proof that an authority asks for before it certifies a name (RFC 8555 8).
 struct ACMEChallenge {

@@ -1,3 +1,4 @@
+import Keyfob
 public import KeyfobOpenSSL
 
 /// The contents of a request to an ACME authority: the ordered names and nothing else (RFC 8555 7.4).

@@ -1,6 +1,7 @@
 import Foundation
-import KeyfobPrimitives
+import Keyfob
 import KeyfobOpenSSL
+import KeyfobPrimitives
 
 /// A session with an ACME server: signed requests, nonces and problem documents (RFC 8555 6).
 struct ACMESession {
