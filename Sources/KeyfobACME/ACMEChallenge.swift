@@ -23,7 +23,7 @@ struct ACMEChallenge {
             }
         }
         guard isToken, (16...256).contains(token.utf8.count) else {
-            throw KeychainError(.issuerFailed, "the authority sent a challenge whose token is none (RFC 8555 8.3).")
+            throw KeychainError(.issuerFailed, "the authority sent a challenge with an invalid token (RFC 8555 8.3).")
         }
         self.name = name
         self.token = token

@@ -5,6 +5,16 @@ public import KeyfobPrimitives
 
 /// An authority that speaks ACME (RFC 8555), such as Let's Encrypt.
 ///
+/// ```swift
+/// import Keyfob
+/// import KeyfobACME
+///
+/// let issuer = try ACMEIssuer(
+///     .init(directory: "https://acme-v02.api.letsencrypt.org/directory", agreesToTerms: true, listener: "80"),
+///     keychain: keychain)
+/// let web = try keychain.createIdentity("web", specification, issuer: issuer).identity
+/// ```
+///
 /// Host names and addresses (RFC 8738) are proved by HTTP-01 challenges (RFC 8555 8.3). A web server of the host
 /// answers them from a directory, or the issuer itself listens at a port. Host names and wildcards can also be proved
 /// by DNS-01 (8.4), with a command that makes the record.
@@ -104,13 +114,14 @@ public struct ACMEIssuer: CertificateIssuer {
     ) throws {
         guard settings.directory.hasPrefix("https://"), URLComponents(string: settings.directory)?.host != nil else {
             throw KeychainError(
-                .invalidArgument, "\"\(settings.directory)\" is no URL of an ACME directory: it begins with https://.",
+                .invalidArgument,
+                "\"\(settings.directory)\" is not the URL of an ACME directory, which begins with https://.",
                 hint: "Such as: --issuer acme:https://acme-v02.api.letsencrypt.org/directory")
         }
         let ways = [settings.webRoot != nil, settings.listener != nil, settings.dnsCommand?.isEmpty == false]
         guard ways.filter({ $0 }).count == 1 else {
             throw KeychainError(
-                .invalidArgument, "an ACME authority wants one way to see its challenges answered.",
+                .invalidArgument, "an ACME issuer needs exactly one way to answer challenges.",
                 hint: "A document root, an address to listen at, or a command that makes DNS records.")
         }
         if let listener = settings.listener, ACMEListener.Address(listener) == nil {
@@ -149,7 +160,7 @@ public struct ACMEIssuer: CertificateIssuer {
         order.record(at: settings.directory)
         let made = try session.post(session.place("newOrder"), ["identifiers": identifiers])
         guard let orderURL = made.response.header("location"), let finalize = made.text("finalize") else {
-            throw KeychainError(.issuerFailed, "\(settings.host) took an order and does not say where it is.")
+            throw KeychainError(.issuerFailed, "\(settings.host) accepted an order without telling its URL.")
         }
         order.report("order ok")
         let challenges = try made.texts("authorizations").map { try authorize($0, &session) }
@@ -208,14 +219,15 @@ public struct ACMEIssuer: CertificateIssuer {
         if let finalize { _ = try session.post(finalize, ["csr": Base64URL.encode(order.request.der)]) }
         let done = try wait(for: orderURL, ["valid"], &session)
         guard let certificateURL = done.text("certificate") else {
-            throw KeychainError(.issuerFailed, "\(settings.host) issued a certificate and does not say where it is.")
+            throw KeychainError(.issuerFailed, "\(settings.host) issued a certificate without telling its URL.")
         }
         let answer = try session.post(certificateURL, nil, accept: "application/pem-certificate-chain")
         do {
             return try IssuedCertificate(
                 Certificate.all(inPEM: answer.response.body), for: order.request, by: settings.host)
         } catch let error as KeyFileError {
-            throw KeychainError(.issuerFailed, "\(settings.host) sent something that is no certificate.", cause: error)
+            throw KeychainError(
+                .issuerFailed, "\(settings.host) sent something that is not a certificate.", cause: error)
         }
     }
 
@@ -245,7 +257,8 @@ public struct ACMEIssuer: CertificateIssuer {
             throw KeychainError(
                 .issuerFailed, "\(settings.host) offers no \(type.uppercased()) challenge for \"\(name)\".",
                 hint: type == "http-01"
-                    ? "Wildcards need DNS-01: --dns-hook COMMAND" : "Addresses need HTTP-01: --web-root DIR, or --listen 80",
+                    ? "Wildcards need DNS-01: --dns-hook COMMAND"
+                    : "Addresses need HTTP-01: --web-root DIR, or --listen 80",
                 details: ["name": name])
         }
         let answer = try settings.answer(
@@ -270,7 +283,7 @@ public struct ACMEIssuer: CertificateIssuer {
             guard !deadline.hasPassed else {
                 throw KeychainError(
                     .timedOut, "\(settings.host) did not finish within two minutes.",
-                    hint: "Try again: what it has done it keeps.", details: ["state": state])
+                    hint: "Try again: the authority continues the same order.", details: ["state": state])
             }
             // RFC 8555 7.5.1: the server may say when to ask again. If it asks for more than the remaining time, it is
             // asked once more at the deadline.

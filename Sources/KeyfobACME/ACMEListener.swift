@@ -82,7 +82,7 @@ final class ACMEListener: ACMEAnswer, Sendable {
         }
         guard isStarted else {
             for descriptor in [listening, ending.reading, ending.writing] { close(descriptor) }
-            throw KeychainError(.failed, "the system has no more threads, and a challenge is answered on one.")
+            throw KeychainError(.failed, "the system has no thread left to answer a challenge.")
         }
     }
 
@@ -100,7 +100,7 @@ final class ACMEListener: ACMEAnswer, Sendable {
     /// The error for an invalid address.
     static func noAddress(_ text: String) -> KeychainError {
         KeychainError(
-            .invalidArgument, "\"\(text)\" is no address to listen at.",
+            .invalidArgument, "\"\(text)\" is not an address to listen at.",
             hint: "A port, such as 80; or a numeric address and a port, such as 192.0.2.1:80 or [2001:db8::1]:80")
     }
 

@@ -78,7 +78,7 @@ struct ACMESession {
         guard !isBound || externalAccount != nil else {
             throw KeychainError(
                 .refused,
-                "\(settings.host) opens accounts only for those who have one with it elsewhere (external account binding).",
+                "\(settings.host) opens accounts for its customers only (external account binding).",
                 hint: "Get a key identifier and an HMAC key from it, then: --eab-kid ID --eab-key-source file:PATH",
                 details: ["directory": settings.directory])
         }
@@ -97,7 +97,7 @@ struct ACMESession {
                 details: error.details)
         }
         guard let location = made.response.header("location") else {
-            throw KeychainError(.issuerFailed, "\(settings.host) opened an account and does not say where it is.")
+            throw KeychainError(.issuerFailed, "\(settings.host) opened an account without telling its URL.")
         }
         account = location
     }
@@ -131,7 +131,7 @@ struct ACMESession {
     ) throws -> String {
         guard let url = directory[name] as? String else {
             throw KeychainError(
-                .issuerFailed, "\(settings.host) is no ACME server: its directory has no \(name).",
+                .issuerFailed, "\(settings.host) is not an ACME server: its directory has no \(name).",
                 hint: "Check the URL of the directory.", details: ["directory": settings.directory])
         }
         return url
@@ -184,7 +184,7 @@ struct ACMESession {
     private mutating func postOnce(_ url: String, _ payload: [String: Any]?, accept: String?) throws -> Answer {
         guard url.hasPrefix("https://") else {
             throw KeychainError(
-                .issuerFailed, "\(settings.host) names a place that is no URL of HTTPS: \"\(url)\".",
+                .issuerFailed, "\(settings.host) names a URL that does not begin with https://: \"\(url)\".",
                 details: ["url": url])
         }
         for attempt in 0..<6 {
@@ -203,7 +203,7 @@ struct ACMESession {
                 // A signature is valid for one URL only (RFC 8555 6.4).
                 throw KeychainError(
                     .issuerFailed,
-                    "\(settings.host) redirects \(url) to \(target) (status \(response.status)), as ACME does not.",
+                    "\(settings.host) redirects \(url) to \(target) (status \(response.status)). ACME allows no redirection.",
                     details: ["url": url, "location": target, "status": String(response.status)])
             }
             let problem = Self.problem(response)
@@ -267,7 +267,7 @@ struct ACMESession {
             if let nonce = response.header("replay-nonce") { return nonce }
             guard response.status < 400 else { throw Self.refusal(response, Self.problem(response), settings) }
             throw KeychainError(
-                .issuerFailed, "\(settings.host) gives no nonce.", details: ["status": String(response.status)])
+                .issuerFailed, "\(settings.host) sent no nonce.", details: ["status": String(response.status)])
         }
     }
 
@@ -283,7 +283,7 @@ struct ACMESession {
 
     private static func parsed(_ data: Data) throws -> [String: Any] {
         guard let object = try JSONSerialization.jsonObject(with: data) as? [String: Any] else {
-            throw KeychainError(.issuerFailed, "it is no object of JSON.")
+            throw KeychainError(.issuerFailed, "it is not a JSON object.")
         }
         return object
     }
