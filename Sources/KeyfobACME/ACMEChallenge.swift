@@ -104,7 +104,7 @@ struct ACMEFile: ACMEAnswer {
 /// content of its TXT record. When `add` exits with status 0, the authority must be able to see the record. `remove`
 /// also follows a failed `add`, when there may be no record.
 struct ACMERecord: ACMEAnswer {
-    private static let patience: Duration = .seconds(300)
+    private static let timeout: Duration = .seconds(300)
 
     private let command: [String]
     private let challenge: ACMEChallenge
@@ -136,7 +136,7 @@ struct ACMERecord: ACMEAnswer {
     private func run(_ verb: String) throws -> Int32 {
         try ProgramRun.run(
             command + [verb, challenge.recordName, challenge.recordValue], isUsers: true,
-            deadline: .after(Self.patience)
+            deadline: .after(Self.timeout)
         ).status
     }
 }

@@ -90,7 +90,7 @@ public struct ACMEIssuer: CertificateIssuer {
     }
 
     /// How long the authority may take for one step.
-    private static let patience: Duration = .seconds(120)
+    private static let timeout: Duration = .seconds(120)
     /// How long an authority may process an order before another one is placed, in seconds.
     private static let processingTime: TimeInterval = 3600
 
@@ -158,7 +158,7 @@ public struct ACMEIssuer: CertificateIssuer {
         if let issued = try resumed(order, &session) { return issued }
         try refuseIfStopped()
         order.record(at: settings.directory)
-        let made = try session.post(session.place("newOrder"), ["identifiers": identifiers])
+        let made = try session.post(session.url(of: "newOrder"), ["identifiers": identifiers])
         guard let orderURL = made.response.header("location"), let finalize = made.text("finalize") else {
             throw KeychainError(.issuerFailed, "\(settings.host) accepted an order without telling its URL.")
         }
@@ -185,7 +185,7 @@ public struct ACMEIssuer: CertificateIssuer {
             guard isReady || ["processing", "valid"].contains(state.text("status")) else { return nil }
             guard let finalize = state.text("finalize") else { return nil }
             let issued = try certificate(of: recorded.url, isReady ? finalize : nil, order, &session)
-            guard try isOfUse(issued.certificate, for: order) else { return nil }
+            guard try isUsable(issued.certificate, for: order) else { return nil }
             order.report("order of before found")
             return issued
         } catch let error as KeychainError where error.code == .cancelled {
@@ -201,7 +201,7 @@ public struct ACMEIssuer: CertificateIssuer {
     ///
     /// It must have all requested names, must not be due for renewal, and must not be installed already. One that is
     /// not valid yet is acceptable, because another order would count against the authority's limits.
-    private func isOfUse(_ certificate: Certificate, for order: CertificateOrder) throws -> Bool {
+    private func isUsable(_ certificate: Certificate, for order: CertificateOrder) throws -> Bool {
         guard certificate.names(missingOf: order.request).isEmpty else { return false }
         let (lifetime, now) = (certificate.notAfter.timeIntervalSince(certificate.notBefore), Date())
         guard now < certificate.notBefore + lifetime * RenewalPolicy.dueAfter else { return false }
@@ -253,7 +253,7 @@ public struct ACMEIssuer: CertificateIssuer {
         let name = (authorization.object["identifier"] as? [String: Any])?["value"] as? String ?? ""
         let type = settings.challengeType
         let challenge = authorization.objects("challenges").first { $0["type"] as? String == type }
-        guard let challenge, let token = challenge["token"] as? String, let place = challenge["url"] as? String else {
+        guard let challenge, let token = challenge["token"] as? String, let target = challenge["url"] as? String else {
             throw KeychainError(
                 .issuerFailed, "\(settings.host) offers no \(type.uppercased()) challenge for \"\(name)\".",
                 hint: type == "http-01"
@@ -264,7 +264,7 @@ public struct ACMEIssuer: CertificateIssuer {
         let answer = try settings.answer(
             ACMEChallenge(name: name, token: token, keyAuthorization: session.keyAuthorization(token)))
         defer { answer.withdraw() }
-        if challenge["status"] as? String == "pending" { _ = try session.post(place, [:]) }
+        if challenge["status"] as? String == "pending" { _ = try session.post(target, [:]) }
         _ = try wait(for: url, ["valid"], &session, name: name)
         return true
     }
@@ -273,7 +273,7 @@ public struct ACMEIssuer: CertificateIssuer {
     private func wait(
         for url: String, _ states: Set<String>, _ session: inout ACMESession, name: String? = nil
     ) throws -> ACMESession.Answer {
-        let deadline = Deadline.after(Self.patience)
+        let deadline = Deadline.after(Self.timeout)
         var pause = Duration.milliseconds(250)
         while true {
             let answer = try session.post(url, nil)
@@ -288,7 +288,7 @@ public struct ACMEIssuer: CertificateIssuer {
             // RFC 8555 7.5.1: the server may say when to ask again. If it asks for more than the remaining time, it is
             // asked once more at the deadline.
             let wanted = answer.response.header("retry-after").flatMap { RetryAfter.pause($0, on: Date()) } ?? pause
-            let wait = min(max(wanted, .milliseconds(100)), deadline.remaining ?? Self.patience)
+            let wait = min(max(wanted, .milliseconds(100)), deadline.remaining ?? Self.timeout)
             try sleep(for: wait)
             pause = min(pause * 1.5, .seconds(5))
         }

@@ -38,7 +38,7 @@ struct ACMESession {
     init(
         _ settings: ACMEIssuer.Settings, pause: @escaping (Duration) throws -> Void, key: () throws -> TokenKey
     ) throws {
-        let answer = try Self.patiently(pause) {
+        let answer = try Self.retrying(pause) {
             let response = try settings.request(url: settings.directory).send()
             guard response.status < 400 else { throw Self.directoryRefusal(response, settings) }
             return response
@@ -50,7 +50,7 @@ struct ACMESession {
                 details: ["location": target, "status": String(answer.status)])
         }
         directory = try Self.object(answer, settings.host).object
-        for name in ["newNonce", "newAccount", "newOrder"] { _ = try Self.place(name, directory, settings) }
+        for name in ["newNonce", "newAccount", "newOrder"] { _ = try Self.url(of: name, in: directory, settings) }
         meta = directory["meta"] as? [String: Any] ?? [:]
         if let terms = meta["termsOfService"] as? String, !settings.agreesToTerms {
             throw KeychainError(
@@ -88,7 +88,7 @@ struct ACMESession {
         let made: Answer
         do {
             // The server returns an existing account of the key.
-            made = try post(place("newAccount"), payload)
+            made = try post(url(of: "newAccount"), payload)
         } catch let error as KeychainError
             where externalAccount != nil && error.details["problem"]?.hasSuffix(":unauthorized") == true
         {
@@ -107,7 +107,7 @@ struct ACMESession {
     /// - Returns: Whether there is one.
     private mutating func findAccount() throws -> Bool {
         do {
-            account = try post(place("newAccount"), ["onlyReturnExisting": true]).response.header("location")
+            account = try post(url(of: "newAccount"), ["onlyReturnExisting": true]).response.header("location")
             return account != nil
         } catch let error as KeychainError where error.details["problem"]?.hasSuffix(":accountDoesNotExist") == true {
             return false
@@ -116,7 +116,7 @@ struct ACMESession {
 
     /// The account's public key, signed with the external account's key (RFC 8555 7.3.4).
     private func binding(to external: ACMEIssuer.ExternalAccount) throws -> [String: Any] {
-        let header = ["alg": "HS256", "kid": external.keyIdentifier, "url": try place("newAccount")]
+        let header = ["alg": "HS256", "kid": external.keyIdentifier, "url": try url(of: "newAccount")]
         let protected = Base64URL.encode(try Self.json(header))
         let content = Base64URL.encode(Data(jwk.utf8))
         let code = try HMACSHA256(key: external.key).authenticationCode(for: Array("\(protected).\(content)".utf8))
@@ -124,10 +124,10 @@ struct ACMESession {
     }
 
     /// The URL of a resource in the directory.
-    func place(_ name: String) throws -> String { try Self.place(name, directory, settings) }
+    func url(of name: String) throws -> String { try Self.url(of: name, in: directory, settings) }
 
-    private static func place(
-        _ name: String, _ directory: [String: Any], _ settings: ACMEIssuer.Settings
+    private static func url(
+        of name: String, in directory: [String: Any], _ settings: ACMEIssuer.Settings
     ) throws -> String {
         guard let url = directory[name] as? String else {
             throw KeychainError(
@@ -148,21 +148,21 @@ struct ACMESession {
     /// - Throws: `KeychainError` with code `issuerFailed` and the server's problem; the errors of `pause`.
     mutating func post(_ url: String, _ payload: [String: Any]?, accept: String? = nil) throws -> Answer {
         guard payload == nil else { return try postOnce(url, payload, accept: accept) }
-        return try Self.patiently(pause) { try postOnce(url, nil, accept: accept) }
+        return try Self.retrying(pause) { try postOnce(url, nil, accept: accept) }
     }
 
     /// Sends a read-only request, and retries while the server is busy or if the connection breaks.
     ///
     /// - Throws: The last error of `send`, and the errors of `pause`.
-    private static func patiently<Result>(
+    private static func retrying<Result>(
         _ pause: (Duration) throws -> Void, _ send: () throws -> Result
     ) throws -> Result {
-        let deadline = Deadline.after(patience)
+        let deadline = Deadline.after(retryTimeout)
         var interval = Duration.milliseconds(500)
         while true {
             do { return try send() } catch let error as KeychainError {
                 let wanted = error.details["retryAfter"].flatMap { Int($0) }.map { Duration.seconds($0) } ?? interval
-                guard isTransient(error), wanted < deadline.remaining ?? patience else { throw error }
+                guard isTransient(error), wanted < deadline.remaining ?? retryTimeout else { throw error }
                 try pause(max(wanted, interval))
                 interval = min(interval * 2, .seconds(5))
             }
@@ -170,7 +170,7 @@ struct ACMESession {
     }
 
     /// How long a busy server is retried.
-    private static let patience: Duration = .seconds(60)
+    private static let retryTimeout: Duration = .seconds(60)
 
     /// Whether a retry may succeed soon: the server is busy, or the connection broke.
     private static func isTransient(_ error: KeychainError) -> Bool {
@@ -203,7 +203,7 @@ struct ACMESession {
                 // A signature is valid for one URL only (RFC 8555 6.4).
                 throw KeychainError(
                     .issuerFailed,
-                    "\(settings.host) redirects \(url) to \(target) (status \(response.status)). ACME allows no redirection.",
+                    "\(settings.host) redirects \(url) to \(target), which ACME does not allow.",
                     details: ["url": url, "location": target, "status": String(response.status)])
             }
             let problem = Self.problem(response)
@@ -226,11 +226,11 @@ struct ACMESession {
         let pause = response.header("retry-after").flatMap { RetryAfter.pause($0, on: Date()) }
         let seconds = pause.map { Int($0.components.seconds) }
         details["retryAfter"] = seconds.map { String($0) }
-        let wish: String? = seconds.flatMap {
+        let waitHint: String? = seconds.flatMap {
             $0 < 60 ? nil : "It wants to be asked again in \(($0 + 59) / 60) minutes."
         }
         return KeychainError(
-            .issuerFailed, "\(settings.host) refused: \(problem.detail)", hint: wish ?? hint, details: details)
+            .issuerFailed, "\(settings.host) refused: \(problem.detail)", hint: waitHint ?? hint, details: details)
     }
 
     /// The error if the server refuses to return its directory: a busy server may answer later, another may have none.
@@ -261,8 +261,8 @@ struct ACMESession {
             self.nonce = nil
             return nonce
         }
-        let url = try place("newNonce")
-        return try Self.patiently(pause) {
+        let url = try url(of: "newNonce")
+        return try Self.retrying(pause) {
             let response = try settings.request("HEAD", url: url).send()
             if let nonce = response.header("replay-nonce") { return nonce }
             guard response.status < 400 else { throw Self.refusal(response, Self.problem(response), settings) }
