@@ -18,6 +18,7 @@ let package = Package(
     products: [
         .executable(name: "keyfob", targets: ["KeyfobCLI"]),
         .library(name: "Keyfob", targets: ["Keyfob"]),
+        .library(name: "KeyfobACME", targets: ["KeyfobACME"]),
         .library(name: "KeychainServices", targets: ["KeychainServices"]),
         .library(name: "KeyfobTesting", targets: ["KeyfobTesting"]),
         .library(name: "PKCS11", targets: ["PKCS11"]),
@@ -95,12 +96,14 @@ let package = Package(
                 .product(name: "SwiftASN1", package: "swift-asn1", condition: .when(traits: ["X509"])),
             ]
         ),
+        .target(
+            name: "KeyfobACME", dependencies: ["CLinux", "Keyfob", "KeyfobSystem", "KeyfobPrimitives", "KeyfobOpenSSL"]),
         .target(name: "KeychainServices", dependencies: ["Keyfob", "KeyfobPrimitives", "KeyfobOpenSSL"]),
         .target(name: "KeyfobTesting", dependencies: ["Keyfob", "KeyfobPrimitives", "PKCS11"]),
         .executableTarget(
             name: "KeyfobCLI",
             dependencies: [
-                "CLinux", "KeychainServices", "Keyfob", "KeyfobPrimitives", "PKCS11", "KeyfobOpenSSL",
+                "CLinux", "KeychainServices", "Keyfob", "KeyfobACME", "KeyfobPrimitives", "PKCS11", "KeyfobOpenSSL",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),
@@ -118,7 +121,8 @@ let package = Package(
         .testTarget(
             name: "KeyfobTests",
             dependencies: [
-                "Keyfob", "KeyfobTesting", "KeyfobPrimitives", "PKCS11", "KeyfobOpenSSL", "TestSupport", "TestChild",
+                "Keyfob", "KeyfobACME", "KeyfobTesting", "KeyfobPrimitives", "PKCS11", "KeyfobOpenSSL", "TestSupport",
+                "TestChild",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]
         ),

@@ -27,6 +27,20 @@ import Testing
         #expect(all.status == 1 && all.output.contains("own: 0%") && all.error.contains("ended with status 7"))
     }
 
+    @Test func `an issuer of another module is refused by its name until another one is given`() throws {
+        let home = try IdentityHome()
+        try #require(home.keyfob("identity", "create", "web", "--cn", "web", "--self-signed").status == 0)
+        let products = URL(fileURLWithPath: Tool.keyfob([]).path).deletingLastPathComponent()
+        let child = products.appendingPathComponent("TestChild").path
+        let set = try Tool(child, ["-", "-", "-", "issuer", "web"], environment: home.environment).run()
+        try #require(set.output == "set\n", "\(set.error)")
+        let renewed = try home.keyfob("identity", "renew", "web", "--force", "--json")
+        #expect(try IdentityHome.code(renewed) == "argument.invalid", "\(renewed.error)")
+        #expect(renewed.error.contains("est ca.example"), "\(renewed.error)")
+        #expect(try home.keyfob("identity", "renew", "web", "--force", "--self-signed").status == 0)
+        #expect(try home.keyfob("identity", "renew", "web", "--force").status == 0)
+    }
+
     @Test func `each failure of a renewal of all is reported once, with the identity's name`() throws {
         let home = try IdentityHome()
         try home.makeAuthority()

@@ -16,6 +16,7 @@ import PKCS11
         if arguments[4] == "share" { return try share(arguments[5], group: arguments[6], label: arguments[7]) }
         if arguments[4] == "program" { return try program(Array(arguments.dropFirst(5))) }
         if arguments[4] == "give" { return try give(arguments[5], to: arguments[6], as: arguments[7]) }
+        if arguments[4] == "issuer" { return try setForeignIssuer(of: arguments[5]) }
         if arguments[4] == "stall" { return try endInStall(arguments[5], arguments[6]) }
         if arguments[4] == "claim" { return try claim(arguments[5], arguments[6]) }
         if arguments[4] == "create" { return try create(arguments[5], arguments[6]) }

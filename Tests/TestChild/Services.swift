@@ -71,6 +71,14 @@ extension TestChild {
         say("given")
     }
 
+    /// Gives an identity, in the keychain that the environment names, an issuer of a module that the command lacks.
+    static func setForeignIssuer(of name: String) throws {
+        let issuer = ExternalIssuer(kind: "est", name: "ca.example", settings: Data())
+        let policy = try JSONEncoder().encode(RenewalPolicy(issuer: .external(issuer)))
+        try Keychain.open().update(Criteria(.certificate, [.label: .string(name)]), [.renewalPolicy: .data(policy)])
+        say("set")
+    }
+
     /// Acts as a separate program on the keychain that the environment names: `store NAME DER KEY`, `reset HOW`, or
     /// `count CLASS NAME`.
     static func program(_ words: [String]) throws {

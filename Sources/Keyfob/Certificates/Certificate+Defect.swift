@@ -1,5 +1,5 @@
 import Foundation
-import KeyfobOpenSSL
+package import KeyfobOpenSSL
 
 extension KeychainError {
     /// How far a certificate's start may lie ahead of the local clock, in seconds, because clocks differ.
@@ -47,7 +47,7 @@ extension Certificate {
     /// The host names, addresses, e-mail addresses and URIs of a request that the certificate lacks.
     ///
     /// Names of other kinds are ignored: issuers support few of them and may encode them differently.
-    func names(missingOf request: CertificationRequest) -> [GeneralName] {
+    package func names(missingOf request: CertificationRequest) -> [GeneralName] {
         let own = Set(subjectAlternativeNames.map(\.folded))
         return request.extensions.subjectAlternativeNames.filter { name in
             switch name {

@@ -1,3 +1,5 @@
+import KeyfobOpenSSL
+
 /// An issuer that stops when its caller is cancelled.
 struct CancellableIssuer: CertificateIssuer {
     private let issuer: any CertificateIssuer
@@ -10,6 +12,12 @@ struct CancellableIssuer: CertificateIssuer {
     }
 
     var issuerDescription: IssuerDescription { issuer.issuerDescription }
+
+    func requestedSubject(
+        _ wanted: DistinguishedName, for names: [GeneralName], isAskedFor: Bool
+    ) throws -> DistinguishedName {
+        try issuer.requestedSubject(wanted, for: names, isAskedFor: isAskedFor)
+    }
 
     func issue(_ order: CertificateOrder) throws -> IssuedCertificate {
         // The caller may have been cancelled while it waited for other processes.

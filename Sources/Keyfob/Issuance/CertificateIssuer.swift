@@ -10,10 +10,31 @@ public protocol CertificateIssuer: Sendable {
     /// How to find the issuer again for the next certificate.
     var issuerDescription: IssuerDescription { get }
 
+    /// The subject of a request to this issuer, given the wanted subject.
+    ///
+    /// Keyfob calls it before it makes a key or asks for a certificate, so that a request that the issuer would refuse
+    /// fails early. Unless a type implements it, the subject is the wanted one.
+    ///
+    /// - Parameters:
+    ///   - wanted: The subject that the caller asked for, or that of the certificate being renewed.
+    ///   - names: The alternative names of the request.
+    ///   - isAskedFor: Whether the caller asked for the subject; false for a renewal.
+    /// - Throws: `KeychainError` with code `invalidArgument` for a subject or name that the issuer does not certify.
+    func requestedSubject(
+        _ wanted: DistinguishedName, for names: [GeneralName], isAskedFor: Bool
+    ) throws -> DistinguishedName
+
     /// Makes the certificate.
     ///
     /// - Throws: `KeychainError`; `issuerFailed` if the issuer does not issue a certificate.
     func issue(_ order: CertificateOrder) throws -> IssuedCertificate
+}
+
+extension CertificateIssuer {
+    /// The wanted subject.
+    public func requestedSubject(
+        _ wanted: DistinguishedName, for names: [GeneralName], isAskedFor: Bool
+    ) throws -> DistinguishedName { wanted }
 }
 
 /// A request to an issuer.
@@ -50,7 +71,7 @@ public struct IssuedCertificate: Sendable {
     /// Selects the certificate for a request from those of an issuer, with the others as its chain.
     ///
     /// - Throws: `KeychainError` with code `issuerFailed` if none of them is for the request's key.
-    init(_ certificates: [Certificate], for request: CertificationRequest, by issuer: String) throws {
+    package init(_ certificates: [Certificate], for request: CertificationRequest, by issuer: String) throws {
         // If the key is reused, the previous certificate may be among them.
         let fitting = certificates.filter { $0.publicKey == request.publicKey }
         guard let own = fitting.max(by: { $0.notBefore < $1.notBefore }) else {

@@ -1,34 +1,43 @@
-import Foundation
-import KeyfobPrimitives
+package import Foundation
+package import KeyfobPrimitives
 
 /// One HTTP request, sent by the program `curl`.
 ///
-/// The few requests of ACME do not justify linking a network stack, which would slow the start of each command. `curl`
-/// also brings the proxies, protocols and security updates of the system. Nothing secret is sent: ACME messages are
-/// signed, and their signatures are public.
-struct HTTPRequest {
+/// A few requests do not justify linking a network stack, which would slow the start of each command. `curl` also brings
+/// the proxies, protocols and security updates of the system. Callers send nothing secret: ACME messages are signed,
+/// and their signatures are public.
+package struct HTTPRequest {
     /// An HTTP response.
-    struct Response {
-        let status: Int
+    package struct Response {
+        package let status: Int
         /// Names in lower case.
-        let headers: [(name: String, value: String)]
-        let body: Data
+        package let headers: [(name: String, value: String)]
+        package let body: Data
 
         /// The first header of a name in lower case.
-        func header(_ name: String) -> String? { headers.first { $0.name == name }?.value }
+        package func header(_ name: String) -> String? { headers.first { $0.name == name }?.value }
 
         /// The target of a redirection.
-        var redirection: String? { [301, 302, 303, 307, 308].contains(status) ? header("location") : nil }
+        package var redirection: String? { [301, 302, 303, 307, 308].contains(status) ? header("location") : nil }
     }
 
-    var method = "GET"
-    var url: String
-    var headers: [(name: String, value: String)] = []
-    var body: Data?
+    let method: String
+    let url: String
+    package var headers: [(name: String, value: String)] = []
+    package var body: Data?
     /// A PEM file of authorities to trust instead of the system's.
-    var authorityFile: String?
+    package var authorityFile: String?
+    /// The hint if the server's certificate is not trusted; `nil` for the hint of other failures.
+    package var hintIfUntrusted: String?
     /// Whether a request without TLS is allowed, and redirections are followed.
-    var allowsPlain = false
+    let allowsPlain: Bool
+
+    /// Creates a request without headers of its own and without a body.
+    package init(_ method: String = "GET", url: String, allowsPlain: Bool = false) {
+        self.method = method
+        self.url = url
+        self.allowsPlain = allowsPlain
+    }
 
     private static let patience: Duration = .seconds(55)
     /// The time between curl's own timeout and killing it. curl should end by itself first and report the reason.
@@ -41,7 +50,7 @@ struct HTTPRequest {
     /// - Parameter deadline: An earlier limit for waiting.
     /// - Throws: `KeychainError`; `issuerFailed` if there is no answer, `timedOut`, `invalidArgument` for a URL of
     ///   another protocol.
-    func send(by deadline: Deadline = .never) throws -> Response {
+    package func send(by deadline: Deadline = .never) throws -> Response {
         guard url.hasPrefix("https://") || (allowsPlain && url.hasPrefix("http://")), !url.contains(where: \.isNewline)
         else {
             throw KeychainError(
@@ -102,9 +111,8 @@ struct HTTPRequest {
         let host = URLComponents(string: url)?.host ?? url
         return KeychainError(
             .issuerFailed, "\(host) cannot be reached: \(reason).",
-            hint: [60, 77].contains(status)
-                ? "If it is an authority of your own, name its root: --acme-ca FILE"
-                : "Try it by hand: curl -v \(ShellWord.quoted(url))",
+            hint: ([60, 77].contains(status) ? hintIfUntrusted : nil)
+                ?? "Try it by hand: curl -v \(ShellWord.quoted(url))",
             details: ["url": url, "curl": String(status)])
     }
 

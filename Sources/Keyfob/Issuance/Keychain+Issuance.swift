@@ -44,7 +44,7 @@ extension Keychain {
     /// - Parameter report: Called with each finished step of the issuer.
     /// - Throws: `KeychainError`; `duplicateItem` if an identity has the name, or a key of another kind without a
     ///   certificate has it, `vaultBusy` while another process orders a certificate for the name, `invalidArgument` for
-    ///   a name or extension that cannot be encoded or that an ACME server does not certify, `issuerFailed`, also if an
+    ///   a name or extension that cannot be encoded or that the issuer does not certify, `issuerFailed`, also if an
     ///   external issuer gave a certificate that has expired, is not valid yet or lacks a name, `identityMismatch` if
     ///   the certificate is for another key, and the errors of generating a key.
     @available(*, noasync, message: "use the asynchronous form")
@@ -123,7 +123,7 @@ extension Keychain {
         let policy = identity.renewalPolicy
         let renewsKey = try renewsKey(of: identity, key)
         var extensions = old.renewableExtensions
-        let subject = try issuer.issuerDescription.requestedSubject(
+        let subject = try issuer.requestedSubject(
             old.subject, for: extensions.subjectAlternativeNames, isAskedFor: false)
         let pending: (key: TokenKey, isNew: Bool)?
         if renewsKey {
@@ -214,7 +214,7 @@ extension Keychain {
     private func requestedSubject(
         _ specification: IdentitySpecification, _ issuer: any CertificateIssuer
     ) throws -> DistinguishedName {
-        try issuer.issuerDescription.requestedSubject(
+        try issuer.requestedSubject(
             specification.subject, for: specification.extensions.subjectAlternativeNames, isAskedFor: true)
     }
 

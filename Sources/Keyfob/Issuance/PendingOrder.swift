@@ -22,22 +22,21 @@ struct PendingOrder: Codable {
     var keysGivenUp: Set<Data> = []
     /// SHA-256 of the request without its signature.
     var request: Data
-    /// The directory of the server.
-    var directory: String
+    /// The address of the issuer; empty if not known yet.
+    var server: String
     /// The URL of the order; `nil` if the order has none yet.
     var url: String?
     /// When this was written.
     var date: Date
 
-    /// How long to wait for a server that says it is processing the order, in seconds.
-    static let patience: TimeInterval = 3600
-
     /// The record of an order that has just begun.
-    init(_ order: CertificateOrder, at directory: String) {
+    ///
+    /// - Parameter server: The address of the issuer.
+    init(_ order: CertificateOrder, at server: String) {
         key = order.request.publicKey.identifier
         isKeyNew = order.isKeyNew
         request = Digest.sha256(order.request.toBeSigned)
-        self.directory = directory
+        self.server = server
         date = Date()
     }
 
@@ -48,7 +47,7 @@ struct PendingOrder: Codable {
         self.label = label
         isKeyNew = false
         request = Data()
-        directory = ""
+        server = ""
         date = Date()
     }
 
@@ -67,7 +66,7 @@ struct PendingOrder: Codable {
 
     /// Whether this order is for the certificate that another order asks for.
     func isSame(as other: PendingOrder) -> Bool {
-        (key, request, directory) == (other.key, other.request, other.directory)
+        (key, request, server) == (other.key, other.request, other.server)
     }
 }
 

@@ -28,8 +28,8 @@ public enum IssuerDescription: Codable, Hashable, Sendable, CustomStringConverti
     case authority(String, keychain: String?)
     /// A program that reads a request and prints certificates.
     case command([String])
-    /// An ACME server.
-    case acme(ACMEIssuer.Settings)
+    /// An issuer of another module, such as an ACME server.
+    case external(ExternalIssuer)
 
     /// The name of the issuer in messages.
     public var description: String {
@@ -37,15 +37,15 @@ public enum IssuerDescription: Codable, Hashable, Sendable, CustomStringConverti
         case .itself: "self-signed"
         case .authority(let name, let keychain): keychain.map { "\(name) in keychain \($0)" } ?? name
         case .command(let words): "command " + (words.first ?? "")
-        case .acme(let settings): "acme " + settings.host
+        case .external(let issuer): issuer.kind + " " + issuer.name
         }
     }
 
     /// Whether this process issues the certificate itself, so that none can arrive later from elsewhere.
-    var isLocal: Bool {
+    package var isLocal: Bool {
         switch self {
         case .itself, .authority: true
-        case .command, .acme: false
+        case .command, .external: false
         }
     }
 }

@@ -101,12 +101,7 @@ struct IdentityCreateCommand: ParsableCommand {
             return nil
         }
         var known: [String: Value] = ["key": .string(specification.key.description), "dns_names": .array(names)]
-        let isOwn: Bool
-        switch issuer {
-        case .itself, .authority: isOwn = true
-        case .command, .acme: isOwn = false
-        }
-        guard isOwn else { return known }
+        guard issuer.isLocal else { return known }
         known["is_authority"] = .boolean(wishes.authority)
         // A self-signed certificate without a subject gets one of its names as the subject.
         guard !specification.subject.isEmpty else { return known }

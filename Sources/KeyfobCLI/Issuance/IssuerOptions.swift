@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Keyfob
+import KeyfobACME
 
 /// The options for the issuer of a certificate.
 struct IssuerOptions: ParsableArguments {
@@ -155,7 +156,12 @@ extension IssuerDescription {
         switch self {
         case .itself: return SelfIssuer()
         case .command(let words): return try CommandIssuer(words)
-        case .acme(let settings):
+        case .external:
+            guard let settings = acmeSettings else {
+                throw KeychainError(
+                    .invalidArgument, "this version does not know the stored issuer \"\(self)\".",
+                    hint: "Give --self-signed or --issuer once; it is kept.", details: ["issuer": description])
+            }
             return StoppableIssuer(
                 try ACMEIssuer(
                     settings, keychain: keychain, externalAccount: options.externalAccount(global),

@@ -1,4 +1,6 @@
 import Keyfob
+import KeyfobACME
+import KeyfobOpenSSL
 
 /// An ACME issuer that stops at a signal, after it has removed its challenge responses.
 ///
@@ -12,6 +14,12 @@ struct StoppableIssuer: CertificateIssuer {
     init(_ issuer: ACMEIssuer) { self.issuer = issuer }
 
     var issuerDescription: IssuerDescription { issuer.issuerDescription }
+
+    func requestedSubject(
+        _ wanted: DistinguishedName, for names: [GeneralName], isAskedFor: Bool
+    ) throws -> DistinguishedName {
+        try issuer.requestedSubject(wanted, for: names, isAskedFor: isAskedFor)
+    }
 
     func issue(_ order: CertificateOrder) throws -> IssuedCertificate {
         // After a signal the result is discarded: an interrupted program fails with its own error. If a certificate was

@@ -1,8 +1,9 @@
 import Foundation
+import Keyfob
 import TestSupport
 import Testing
 
-@testable import Keyfob
+@testable import KeyfobACME
 
 /// Answers to challenges in a web server's directory, which other users may write, and in the DNS.
 @Suite struct ACMEAnswerTests {

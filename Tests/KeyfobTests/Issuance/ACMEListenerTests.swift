@@ -1,10 +1,11 @@
 import Foundation
 import Glibc
+import Keyfob
 import KeyfobPrimitives
 import TestSupport
 import Testing
 
-@testable import Keyfob
+@testable import KeyfobACME
 
 @Suite
 struct ACMEListenerTests {

@@ -94,6 +94,40 @@ import Testing
         #expect(try await test.reopen().find(.identities).count == 1)
     }
 
+    /// A self-signing issuer that chooses the common name itself and certifies no other name than its host.
+    private struct Choosing: CertificateIssuer {
+        let host: String
+        var issuerDescription: IssuerDescription { .itself }
+
+        func requestedSubject(
+            _ wanted: DistinguishedName, for names: [GeneralName], isAskedFor: Bool
+        ) throws -> DistinguishedName {
+            guard names == [.dns(host)] else { throw KeychainError(.invalidArgument, "not certified here.") }
+            return try DistinguishedName(commonName: isAskedFor ? "first" : "next")
+        }
+
+        func issue(_ order: CertificateOrder) throws -> IssuedCertificate { try SelfIssuer().issue(order) }
+    }
+
+    @Test func `the issuer chooses the subject of a request`() async throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        let issuer = Choosing(host: "web.example")
+        let made = try await keychain.createIdentity("web", .server("web.example"), issuer: issuer).identity
+        #expect(try made.certificate().subject.commonName == "first")
+        let renewed = try await keychain.renewIdentity(made, issuer: issuer).identity
+        #expect(try renewed.certificate().subject.commonName == "next")
+    }
+
+    @Test func `a request that the issuer refuses leaves no key`() throws {
+        let test = try TestKeychain()
+        let keychain = test.keychain
+        let issuer = Choosing(host: "other.example")
+        let result = code { _ = try keychain.createIdentity("web", .server("web.example"), issuer: issuer) }
+        #expect(result == .invalidArgument)
+        #expect(try keychain.find(.keys).isEmpty)
+    }
+
     /// An authority that issues the certificate and then fails.
     private struct Silent: CertificateIssuer {
         let keychain: Keychain

@@ -1,4 +1,5 @@
 import Foundation
+import KeyfobACME
 import KeyfobPrimitives
 import KeyfobOpenSSL
 import TestSupport

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import Keyfob
+@testable import KeyfobACME
 
 @Suite struct RetryAfterTests {
     /// 2026-11-22 01:00:00 UTC, a Sunday.

@@ -1,6 +1,9 @@
 import Foundation
-import KeyfobPrimitives
+import Glibc
+import Keyfob
 import KeyfobOpenSSL
+import KeyfobPrimitives
+import KeyfobSystem
 
 /// The proof that an authority asks for before it certifies a name (RFC 8555 8).
 struct ACMEChallenge {
@@ -20,7 +23,7 @@ struct ACMEChallenge {
             }
         }
         guard isToken, (16...256).contains(token.utf8.count) else {
-            throw KeychainError(.issuerFailed, "the authority sent a challenge whose token is none (RFC 8555 8.3).")
+            throw KeychainError(.issuerFailed, "the authority sent a challenge with an invalid token (RFC 8555 8.3).")
         }
         self.name = name
         self.token = token
@@ -101,7 +104,7 @@ struct ACMEFile: ACMEAnswer {
 /// content of its TXT record. When `add` exits with status 0, the authority must be able to see the record. `remove`
 /// also follows a failed `add`, when there may be no record.
 struct ACMERecord: ACMEAnswer {
-    private static let patience: Duration = .seconds(300)
+    private static let timeout: Duration = .seconds(300)
 
     private let command: [String]
     private let challenge: ACMEChallenge
@@ -133,7 +136,7 @@ struct ACMERecord: ACMEAnswer {
     private func run(_ verb: String) throws -> Int32 {
         try ProgramRun.run(
             command + [verb, challenge.recordName, challenge.recordValue], isUsers: true,
-            deadline: .after(Self.patience)
+            deadline: .after(Self.timeout)
         ).status
     }
 }

@@ -1,9 +1,19 @@
 import Foundation
-import Glibc
-public import KeyfobPrimitives
+public import Keyfob
 import KeyfobOpenSSL
+public import KeyfobPrimitives
 
 /// An authority that speaks ACME (RFC 8555), such as Let's Encrypt.
+///
+/// ```swift
+/// import Keyfob
+/// import KeyfobACME
+///
+/// let issuer = try ACMEIssuer(
+///     .init(directory: "https://acme-v02.api.letsencrypt.org/directory", agreesToTerms: true, listener: "80"),
+///     keychain: keychain)
+/// let web = try keychain.createIdentity("web", specification, issuer: issuer).identity
+/// ```
 ///
 /// Host names and addresses (RFC 8738) are proved by HTTP-01 challenges (RFC 8555 8.3). A web server of the host
 /// answers them from a directory, or the issuer itself listens at a port. Host names and wildcards can also be proved
@@ -80,7 +90,9 @@ public struct ACMEIssuer: CertificateIssuer {
     }
 
     /// How long the authority may take for one step.
-    private static let patience: Duration = .seconds(120)
+    private static let timeout: Duration = .seconds(120)
+    /// How long an authority may process an order before another one is placed, in seconds.
+    private static let processingTime: TimeInterval = 3600
 
     private let settings: Settings
     private let keychain: Keychain
@@ -102,13 +114,14 @@ public struct ACMEIssuer: CertificateIssuer {
     ) throws {
         guard settings.directory.hasPrefix("https://"), URLComponents(string: settings.directory)?.host != nil else {
             throw KeychainError(
-                .invalidArgument, "\"\(settings.directory)\" is no URL of an ACME directory: it begins with https://.",
+                .invalidArgument,
+                "\"\(settings.directory)\" is not the URL of an ACME directory, which begins with https://.",
                 hint: "Such as: --issuer acme:https://acme-v02.api.letsencrypt.org/directory")
         }
         let ways = [settings.webRoot != nil, settings.listener != nil, settings.dnsCommand?.isEmpty == false]
         guard ways.filter({ $0 }).count == 1 else {
             throw KeychainError(
-                .invalidArgument, "an ACME authority wants one way to see its challenges answered.",
+                .invalidArgument, "an ACME issuer needs exactly one way to answer challenges.",
                 hint: "A document root, an address to listen at, or a command that makes DNS records.")
         }
         if let listener = settings.listener, ACMEListener.Address(listener) == nil {
@@ -144,21 +157,16 @@ public struct ACMEIssuer: CertificateIssuer {
         try session.begin(externalAccount)
         if let issued = try resumed(order, &session) { return issued }
         try refuseIfStopped()
-        let orders = PendingOrders(keychain)
-        var record = PendingOrder(order, at: settings.directory)
-        // The key exists already. An existing record for the same key may hold more than this one, such as the order's
-        // URL.
-        if record.isKeyNew, orders[order.name]?.key != record.key { orders.note(record, for: order.name) }
-        let made = try session.post(session.place("newOrder"), ["identifiers": identifiers])
+        order.record(at: settings.directory)
+        let made = try session.post(session.url(of: "newOrder"), ["identifiers": identifiers])
         guard let orderURL = made.response.header("location"), let finalize = made.text("finalize") else {
-            throw KeychainError(.issuerFailed, "\(settings.host) took an order and does not say where it is.")
+            throw KeychainError(.issuerFailed, "\(settings.host) accepted an order without telling its URL.")
         }
         order.report("order ok")
         let challenges = try made.texts("authorizations").map { try authorize($0, &session) }
         if challenges.contains(true) { order.report("challenge ok") }
         _ = try wait(for: orderURL, ["ready", "valid"], &session)
-        record.url = orderURL
-        orders.note(record, for: order.name)
+        order.record(url: orderURL, at: settings.directory)
         return try certificate(of: orderURL, finalize, order, &session)
     }
 
@@ -170,23 +178,21 @@ public struct ACMEIssuer: CertificateIssuer {
     /// - Throws: `KeychainError`; `timedOut` while the server is still processing a recent order, `cancelled` if
     ///   `isStopped` returned true. The order stays usable in both cases.
     private func resumed(_ order: CertificateOrder, _ session: inout ACMESession) throws -> IssuedCertificate? {
-        guard let record = PendingOrders(keychain)[order.name], let url = record.url,
-            record.isSame(as: PendingOrder(order, at: settings.directory))
-        else { return nil }
+        guard let recorded = order.recorded(at: settings.directory) else { return nil }
         do {
-            let state = try session.post(url, nil)
+            let state = try session.post(recorded.url, nil)
             let isReady = state.text("status") == "ready"
             guard isReady || ["processing", "valid"].contains(state.text("status")) else { return nil }
             guard let finalize = state.text("finalize") else { return nil }
-            let issued = try certificate(of: url, isReady ? finalize : nil, order, &session)
-            guard try isOfUse(issued.certificate, for: order.request) else { return nil }
+            let issued = try certificate(of: recorded.url, isReady ? finalize : nil, order, &session)
+            guard try isUsable(issued.certificate, for: order) else { return nil }
             order.report("order of before found")
             return issued
         } catch let error as KeychainError where error.code == .cancelled {
             throw error
         } catch let error as KeychainError {
-            let age = Date().timeIntervalSince(record.date)
-            if error.code == .timedOut, (0..<PendingOrder.patience).contains(age) { throw error }
+            let age = Date().timeIntervalSince(recorded.date)
+            if error.code == .timedOut, (0..<Self.processingTime).contains(age) { throw error }
             return nil
         }
     }
@@ -195,13 +201,13 @@ public struct ACMEIssuer: CertificateIssuer {
     ///
     /// It must have all requested names, must not be due for renewal, and must not be installed already. One that is
     /// not valid yet is acceptable, because another order would count against the authority's limits.
-    private func isOfUse(_ certificate: Certificate, for request: CertificationRequest) throws -> Bool {
-        guard certificate.names(missingOf: request).isEmpty else { return false }
+    private func isUsable(_ certificate: Certificate, for order: CertificateOrder) throws -> Bool {
+        guard certificate.names(missingOf: order.request).isEmpty else { return false }
         let (lifetime, now) = (certificate.notAfter.timeIntervalSince(certificate.notBefore), Date())
         guard now < certificate.notBefore + lifetime * RenewalPolicy.dueAfter else { return false }
         // The current certificate remains valid for at most this time once its renewal is due.
         guard certificate.notBefore < now + lifetime * (1 - RenewalPolicy.dueAfter) else { return false }
-        return try !keychain.index.objects(keychain.keys()).contains { $0.certificateDER == certificate.der }
+        return try !order.isStored(certificate)
     }
 
     /// Finalizes an order, unless an earlier attempt did, and fetches the certificate.
@@ -213,14 +219,15 @@ public struct ACMEIssuer: CertificateIssuer {
         if let finalize { _ = try session.post(finalize, ["csr": Base64URL.encode(order.request.der)]) }
         let done = try wait(for: orderURL, ["valid"], &session)
         guard let certificateURL = done.text("certificate") else {
-            throw KeychainError(.issuerFailed, "\(settings.host) issued a certificate and does not say where it is.")
+            throw KeychainError(.issuerFailed, "\(settings.host) issued a certificate without telling its URL.")
         }
         let answer = try session.post(certificateURL, nil, accept: "application/pem-certificate-chain")
         do {
             return try IssuedCertificate(
                 Certificate.all(inPEM: answer.response.body), for: order.request, by: settings.host)
         } catch let error as KeyFileError {
-            throw KeychainError(.issuerFailed, "\(settings.host) sent something that is no certificate.", cause: error)
+            throw KeychainError(
+                .issuerFailed, "\(settings.host) sent something that is not a certificate.", cause: error)
         }
     }
 
@@ -246,17 +253,18 @@ public struct ACMEIssuer: CertificateIssuer {
         let name = (authorization.object["identifier"] as? [String: Any])?["value"] as? String ?? ""
         let type = settings.challengeType
         let challenge = authorization.objects("challenges").first { $0["type"] as? String == type }
-        guard let challenge, let token = challenge["token"] as? String, let place = challenge["url"] as? String else {
+        guard let challenge, let token = challenge["token"] as? String, let target = challenge["url"] as? String else {
             throw KeychainError(
                 .issuerFailed, "\(settings.host) offers no \(type.uppercased()) challenge for \"\(name)\".",
                 hint: type == "http-01"
-                    ? "Wildcards need DNS-01: --dns-hook COMMAND" : "Addresses need HTTP-01: --web-root DIR, or --listen 80",
+                    ? "Wildcards need DNS-01: --dns-hook COMMAND"
+                    : "Addresses need HTTP-01: --web-root DIR, or --listen 80",
                 details: ["name": name])
         }
         let answer = try settings.answer(
             ACMEChallenge(name: name, token: token, keyAuthorization: session.keyAuthorization(token)))
         defer { answer.withdraw() }
-        if challenge["status"] as? String == "pending" { _ = try session.post(place, [:]) }
+        if challenge["status"] as? String == "pending" { _ = try session.post(target, [:]) }
         _ = try wait(for: url, ["valid"], &session, name: name)
         return true
     }
@@ -265,7 +273,7 @@ public struct ACMEIssuer: CertificateIssuer {
     private func wait(
         for url: String, _ states: Set<String>, _ session: inout ACMESession, name: String? = nil
     ) throws -> ACMESession.Answer {
-        let deadline = Deadline.after(Self.patience)
+        let deadline = Deadline.after(Self.timeout)
         var pause = Duration.milliseconds(250)
         while true {
             let answer = try session.post(url, nil)
@@ -275,12 +283,12 @@ public struct ACMEIssuer: CertificateIssuer {
             guard !deadline.hasPassed else {
                 throw KeychainError(
                     .timedOut, "\(settings.host) did not finish within two minutes.",
-                    hint: "Try again: what it has done it keeps.", details: ["state": state])
+                    hint: "Try again: the authority continues the same order.", details: ["state": state])
             }
             // RFC 8555 7.5.1: the server may say when to ask again. If it asks for more than the remaining time, it is
             // asked once more at the deadline.
             let wanted = answer.response.header("retry-after").flatMap { RetryAfter.pause($0, on: Date()) } ?? pause
-            let wait = min(max(wanted, .milliseconds(100)), deadline.remaining ?? Self.patience)
+            let wait = min(max(wanted, .milliseconds(100)), deadline.remaining ?? Self.timeout)
             try sleep(for: wait)
             pause = min(pause * 1.5, .seconds(5))
         }

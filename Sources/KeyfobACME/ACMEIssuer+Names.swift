@@ -1,4 +1,5 @@
-import KeyfobOpenSSL
+import Keyfob
+public import KeyfobOpenSSL
 
 /// The contents of a request to an ACME authority: the ordered names and nothing else (RFC 8555 7.4).
 ///
@@ -35,15 +36,17 @@ extension ACMEIssuer {
     /// It is the wanted common name if that is one of the ordered hosts, else it is empty. The authority chooses the
     /// subject in either case.
     ///
-    /// - Parameter isAskedFor: Whether the caller asked for the subject; otherwise it comes from the certificate being
-    ///   renewed.
+    /// - Parameters:
+    ///   - wanted: The subject that the caller asked for, or that of the certificate being renewed.
+    ///   - names: The alternative names of the request.
+    ///   - isAskedFor: Whether the caller asked for the subject; false for a renewal.
     /// - Throws: `KeychainError` with code `invalidArgument` if the caller asked for a common name that is not one of
-    ///   the names, and for names that `identifiers(of:)` refuses.
-    static func subject(
-        _ wished: DistinguishedName, for names: [GeneralName], isAskedFor: Bool
+    ///   the names, for a kind of name that has no ACME challenge, and if there are no names.
+    public func requestedSubject(
+        _ wanted: DistinguishedName, for names: [GeneralName], isAskedFor: Bool
     ) throws -> DistinguishedName {
         let ordered = try Self.identifiers(of: names)
-        guard let name = wished.commonName else { return try .empty }
+        guard let name = wanted.commonName else { return try .empty }
         // Compared as spelled: converting an address or international letters would give another host than the ordered
         // one.
         let isHost = GeneralName.dns(name).identifier.map { ordered.contains($0) } ?? false
@@ -60,22 +63,6 @@ extension ACMEIssuer {
                 details: ["common_name": name])
         }
         return try .empty
-    }
-}
-
-extension IssuerDescription {
-    /// The subject of a request to the issuer, given the wanted subject.
-    ///
-    /// Called before a key is made and anything is ordered, so that a request that the issuer would refuse fails early.
-    ///
-    /// - Parameter isAskedFor: Whether the caller asked for the subject; otherwise it comes from the certificate being
-    ///   renewed.
-    /// - Throws: `KeychainError` with code `invalidArgument` for a subject or name that the issuer does not certify.
-    func requestedSubject(
-        _ wished: DistinguishedName, for names: [GeneralName], isAskedFor: Bool
-    ) throws -> DistinguishedName {
-        guard case .acme = self else { return wished }
-        return try ACMEIssuer.subject(wished, for: names, isAskedFor: isAskedFor)
     }
 }
 

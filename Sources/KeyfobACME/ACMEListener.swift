@@ -1,6 +1,7 @@
 import CLinux
 import Foundation
 import Glibc
+import Keyfob
 import KeyfobPrimitives
 
 /// A web server for one HTTP-01 challenge, for machines without one. It serves one path, and stops with the challenge.
@@ -43,7 +44,7 @@ final class ACMEListener: ACMEAnswer, Sendable {
     /// Pause between accept attempts when the process or the system is out of descriptors or memory, in microseconds.
     private static let shortage: UInt32 = 50_000
 
-    private struct Visitor {
+    private struct Client {
         let descriptor: Int32
         let deadline = Deadline.after(Limit.time)
         var request: [UInt8] = []
@@ -81,7 +82,7 @@ final class ACMEListener: ACMEAnswer, Sendable {
         }
         guard isStarted else {
             for descriptor in [listening, ending.reading, ending.writing] { close(descriptor) }
-            throw KeychainError(.failed, "the system has no more threads, and a challenge is answered on one.")
+            throw KeychainError(.failed, "the system has no thread left to answer a challenge.")
         }
     }
 
@@ -99,7 +100,7 @@ final class ACMEListener: ACMEAnswer, Sendable {
     /// The error for an invalid address.
     static func noAddress(_ text: String) -> KeychainError {
         KeychainError(
-            .invalidArgument, "\"\(text)\" is no address to listen at.",
+            .invalidArgument, "\"\(text)\" is not an address to listen at.",
             hint: "A port, such as 80; or a numeric address and a port, such as 192.0.2.1:80 or [2001:db8::1]:80")
     }
 
@@ -162,9 +163,9 @@ final class ACMEListener: ACMEAnswer, Sendable {
     // MARK: Serving
 
     private func serve() {
-        var visitors: [Visitor] = []
+        var clients: [Client] = []
         defer {
-            for visitor in visitors { close(visitor.descriptor) }
+            for client in clients { close(client.descriptor) }
             // A child process that another thread has just forked has a copy of the descriptor until it calls exec(2).
             shutdown(listening, Int32(SHUT_RDWR))
             close(listening)
@@ -172,26 +173,26 @@ final class ACMEListener: ACMEAnswer, Sendable {
         while true {
             var polled = [pollfd(fd: ending.reading, events: Int16(POLLIN), revents: 0)]
             // Further clients wait in the kernel's queue while all places are taken.
-            let mayCome = visitors.count < Limit.connections
-            polled.append(pollfd(fd: listening, events: mayCome ? Int16(POLLIN) : 0, revents: 0))
-            polled += visitors.map { pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0) }
-            let result = unsafe poll(&polled, nfds_t(polled.count), visitors.isEmpty ? -1 : 500)
+            let hasRoom = clients.count < Limit.connections
+            polled.append(pollfd(fd: listening, events: hasRoom ? Int16(POLLIN) : 0, revents: 0))
+            polled += clients.map { pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0) }
+            let result = unsafe poll(&polled, nfds_t(polled.count), clients.isEmpty ? -1 : 500)
             guard result >= 0 || errno == EINTR else { return }
             guard result >= 0 else { continue }
             if polled[0].revents != 0 { return }
-            for (place, entry) in zip(visitors.indices, polled.dropFirst(2)) where entry.revents != 0 {
-                if !hear(&visitors[place]) { visitors[place].request = Self.done }
+            for (place, entry) in zip(clients.indices, polled.dropFirst(2)) where entry.revents != 0 {
+                if !receive(&clients[place]) { clients[place].request = Self.done }
             }
-            visitors = visitors.filter { visitor in
-                let stays = visitor.request != Self.done && !visitor.deadline.hasPassed
-                if !stays { close(visitor.descriptor) }
+            clients = clients.filter { client in
+                let stays = client.request != Self.done && !client.deadline.hasPassed
+                if !stays { close(client.descriptor) }
                 return stays
             }
-            if mayCome, polled[1].revents != 0 {
+            if hasRoom, polled[1].revents != 0 {
                 let descriptor = keyfob_accept(listening)
                 let reason = errno
                 if descriptor >= 0 {
-                    visitors.append(Visitor(descriptor: descriptor))
+                    clients.append(Client(descriptor: descriptor))
                 } else if [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(reason) {
                     // The client stays in the queue, so that poll(2) would return at once, again and again.
                     usleep(Self.shortage)
@@ -206,16 +207,16 @@ final class ACMEListener: ACMEAnswer, Sendable {
     /// Reads more of a request, and answers once it is complete.
     ///
     /// - Returns: Whether the connection stays open.
-    private func hear(_ visitor: inout Visitor) -> Bool {
+    private func receive(_ client: inout Client) -> Bool {
         var buffer = [UInt8](repeating: 0, count: 2048)
-        let count = unsafe recv(visitor.descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT))
+        let count = unsafe recv(client.descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT))
         guard count > 0 else { return count < 0 && (errno == EAGAIN || errno == EINTR) }
-        visitor.request += buffer.prefix(count)
-        guard visitor.request.count <= Limit.requestSize else { return false }
-        guard Data(visitor.request).firstRange(of: Data("\r\n\r\n".utf8)) != nil else { return true }
-        let answer = Array(Self.answer(to: visitor.request, path: path, content: content).utf8)
+        client.request += buffer.prefix(count)
+        guard client.request.count <= Limit.requestSize else { return false }
+        guard Data(client.request).firstRange(of: Data("\r\n\r\n".utf8)) != nil else { return true }
+        let answer = Array(Self.answer(to: client.request, path: path, content: content).utf8)
         // Short enough for the empty send buffer of a new connection.
-        _ = unsafe send(visitor.descriptor, answer, answer.count, Int32(MSG_DONTWAIT | MSG_NOSIGNAL))
+        _ = unsafe send(client.descriptor, answer, answer.count, Int32(MSG_DONTWAIT | MSG_NOSIGNAL))
         return false
     }
 

@@ -1,6 +1,7 @@
 import Foundation
-import KeyfobPrimitives
+import Keyfob
 import KeyfobOpenSSL
+import KeyfobPrimitives
 
 /// A session with an ACME server: signed requests, nonces and problem documents (RFC 8555 6).
 struct ACMESession {
@@ -37,8 +38,8 @@ struct ACMESession {
     init(
         _ settings: ACMEIssuer.Settings, pause: @escaping (Duration) throws -> Void, key: () throws -> TokenKey
     ) throws {
-        let answer = try Self.patiently(pause) {
-            let response = try HTTPRequest(url: settings.directory, authorityFile: settings.authorityFile).send()
+        let answer = try Self.retrying(pause) {
+            let response = try settings.request(url: settings.directory).send()
             guard response.status < 400 else { throw Self.directoryRefusal(response, settings) }
             return response
         }
@@ -49,7 +50,7 @@ struct ACMESession {
                 details: ["location": target, "status": String(answer.status)])
         }
         directory = try Self.object(answer, settings.host).object
-        for name in ["newNonce", "newAccount", "newOrder"] { _ = try Self.place(name, directory, settings) }
+        for name in ["newNonce", "newAccount", "newOrder"] { _ = try Self.url(of: name, in: directory, settings) }
         meta = directory["meta"] as? [String: Any] ?? [:]
         if let terms = meta["termsOfService"] as? String, !settings.agreesToTerms {
             throw KeychainError(
@@ -77,7 +78,7 @@ struct ACMESession {
         guard !isBound || externalAccount != nil else {
             throw KeychainError(
                 .refused,
-                "\(settings.host) opens accounts only for those who have one with it elsewhere (external account binding).",
+                "\(settings.host) opens accounts for its customers only (external account binding).",
                 hint: "Get a key identifier and an HMAC key from it, then: --eab-kid ID --eab-key-source file:PATH",
                 details: ["directory": settings.directory])
         }
@@ -87,7 +88,7 @@ struct ACMESession {
         let made: Answer
         do {
             // The server returns an existing account of the key.
-            made = try post(place("newAccount"), payload)
+            made = try post(url(of: "newAccount"), payload)
         } catch let error as KeychainError
             where externalAccount != nil && error.details["problem"]?.hasSuffix(":unauthorized") == true
         {
@@ -96,7 +97,7 @@ struct ACMESession {
                 details: error.details)
         }
         guard let location = made.response.header("location") else {
-            throw KeychainError(.issuerFailed, "\(settings.host) opened an account and does not say where it is.")
+            throw KeychainError(.issuerFailed, "\(settings.host) opened an account without telling its URL.")
         }
         account = location
     }
@@ -106,7 +107,7 @@ struct ACMESession {
     /// - Returns: Whether there is one.
     private mutating func findAccount() throws -> Bool {
         do {
-            account = try post(place("newAccount"), ["onlyReturnExisting": true]).response.header("location")
+            account = try post(url(of: "newAccount"), ["onlyReturnExisting": true]).response.header("location")
             return account != nil
         } catch let error as KeychainError where error.details["problem"]?.hasSuffix(":accountDoesNotExist") == true {
             return false
@@ -115,7 +116,7 @@ struct ACMESession {
 
     /// The account's public key, signed with the external account's key (RFC 8555 7.3.4).
     private func binding(to external: ACMEIssuer.ExternalAccount) throws -> [String: Any] {
-        let header = ["alg": "HS256", "kid": external.keyIdentifier, "url": try place("newAccount")]
+        let header = ["alg": "HS256", "kid": external.keyIdentifier, "url": try url(of: "newAccount")]
         let protected = Base64URL.encode(try Self.json(header))
         let content = Base64URL.encode(Data(jwk.utf8))
         let code = try HMACSHA256(key: external.key).authenticationCode(for: Array("\(protected).\(content)".utf8))
@@ -123,14 +124,14 @@ struct ACMESession {
     }
 
     /// The URL of a resource in the directory.
-    func place(_ name: String) throws -> String { try Self.place(name, directory, settings) }
+    func url(of name: String) throws -> String { try Self.url(of: name, in: directory, settings) }
 
-    private static func place(
-        _ name: String, _ directory: [String: Any], _ settings: ACMEIssuer.Settings
+    private static func url(
+        of name: String, in directory: [String: Any], _ settings: ACMEIssuer.Settings
     ) throws -> String {
         guard let url = directory[name] as? String else {
             throw KeychainError(
-                .issuerFailed, "\(settings.host) is no ACME server: its directory has no \(name).",
+                .issuerFailed, "\(settings.host) is not an ACME server: its directory has no \(name).",
                 hint: "Check the URL of the directory.", details: ["directory": settings.directory])
         }
         return url
@@ -147,21 +148,21 @@ struct ACMESession {
     /// - Throws: `KeychainError` with code `issuerFailed` and the server's problem; the errors of `pause`.
     mutating func post(_ url: String, _ payload: [String: Any]?, accept: String? = nil) throws -> Answer {
         guard payload == nil else { return try postOnce(url, payload, accept: accept) }
-        return try Self.patiently(pause) { try postOnce(url, nil, accept: accept) }
+        return try Self.retrying(pause) { try postOnce(url, nil, accept: accept) }
     }
 
     /// Sends a read-only request, and retries while the server is busy or if the connection breaks.
     ///
     /// - Throws: The last error of `send`, and the errors of `pause`.
-    private static func patiently<Result>(
+    private static func retrying<Result>(
         _ pause: (Duration) throws -> Void, _ send: () throws -> Result
     ) throws -> Result {
-        let deadline = Deadline.after(patience)
+        let deadline = Deadline.after(retryTimeout)
         var interval = Duration.milliseconds(500)
         while true {
             do { return try send() } catch let error as KeychainError {
                 let wanted = error.details["retryAfter"].flatMap { Int($0) }.map { Duration.seconds($0) } ?? interval
-                guard isTransient(error), wanted < deadline.remaining ?? patience else { throw error }
+                guard isTransient(error), wanted < deadline.remaining ?? retryTimeout else { throw error }
                 try pause(max(wanted, interval))
                 interval = min(interval * 2, .seconds(5))
             }
@@ -169,7 +170,7 @@ struct ACMESession {
     }
 
     /// How long a busy server is retried.
-    private static let patience: Duration = .seconds(60)
+    private static let retryTimeout: Duration = .seconds(60)
 
     /// Whether a retry may succeed soon: the server is busy, or the connection broke.
     private static func isTransient(_ error: KeychainError) -> Bool {
@@ -183,14 +184,14 @@ struct ACMESession {
     private mutating func postOnce(_ url: String, _ payload: [String: Any]?, accept: String?) throws -> Answer {
         guard url.hasPrefix("https://") else {
             throw KeychainError(
-                .issuerFailed, "\(settings.host) names a place that is no URL of HTTPS: \"\(url)\".",
+                .issuerFailed, "\(settings.host) names a URL that does not begin with https://: \"\(url)\".",
                 details: ["url": url])
         }
         for attempt in 0..<6 {
             let body = try signed(url, payload)
-            var request = HTTPRequest(
-                method: "POST", url: url, headers: [("Content-Type", "application/jose+json")], body: body,
-                authorityFile: settings.authorityFile)
+            var request = settings.request("POST", url: url)
+            request.headers.append(("Content-Type", "application/jose+json"))
+            request.body = body
             if let accept { request.headers.append(("Accept", accept)) }
             let response = try request.send()
             nonce = response.header("replay-nonce")
@@ -202,7 +203,7 @@ struct ACMESession {
                 // A signature is valid for one URL only (RFC 8555 6.4).
                 throw KeychainError(
                     .issuerFailed,
-                    "\(settings.host) redirects \(url) to \(target) (status \(response.status)), as ACME does not.",
+                    "\(settings.host) redirects \(url) to \(target), which ACME does not allow.",
                     details: ["url": url, "location": target, "status": String(response.status)])
             }
             let problem = Self.problem(response)
@@ -225,11 +226,11 @@ struct ACMESession {
         let pause = response.header("retry-after").flatMap { RetryAfter.pause($0, on: Date()) }
         let seconds = pause.map { Int($0.components.seconds) }
         details["retryAfter"] = seconds.map { String($0) }
-        let wish: String? = seconds.flatMap {
+        let waitHint: String? = seconds.flatMap {
             $0 < 60 ? nil : "It wants to be asked again in \(($0 + 59) / 60) minutes."
         }
         return KeychainError(
-            .issuerFailed, "\(settings.host) refused: \(problem.detail)", hint: wish ?? hint, details: details)
+            .issuerFailed, "\(settings.host) refused: \(problem.detail)", hint: waitHint ?? hint, details: details)
     }
 
     /// The error if the server refuses to return its directory: a busy server may answer later, another may have none.
@@ -260,13 +261,13 @@ struct ACMESession {
             self.nonce = nil
             return nonce
         }
-        let url = try place("newNonce")
-        return try Self.patiently(pause) {
-            let response = try HTTPRequest(method: "HEAD", url: url, authorityFile: settings.authorityFile).send()
+        let url = try url(of: "newNonce")
+        return try Self.retrying(pause) {
+            let response = try settings.request("HEAD", url: url).send()
             if let nonce = response.header("replay-nonce") { return nonce }
             guard response.status < 400 else { throw Self.refusal(response, Self.problem(response), settings) }
             throw KeychainError(
-                .issuerFailed, "\(settings.host) gives no nonce.", details: ["status": String(response.status)])
+                .issuerFailed, "\(settings.host) sent no nonce.", details: ["status": String(response.status)])
         }
     }
 
@@ -282,7 +283,7 @@ struct ACMESession {
 
     private static func parsed(_ data: Data) throws -> [String: Any] {
         guard let object = try JSONSerialization.jsonObject(with: data) as? [String: Any] else {
-            throw KeychainError(.issuerFailed, "it is no object of JSON.")
+            throw KeychainError(.issuerFailed, "it is not a JSON object.")
         }
         return object
     }
@@ -315,5 +316,15 @@ struct ACMESession {
             detail += "; \(name): \(part["detail"] as? String ?? "")"
         }
         return (type, detail)
+    }
+}
+
+extension ACMEIssuer.Settings {
+    /// A request to the authority.
+    fileprivate func request(_ method: String = "GET", url: String) -> HTTPRequest {
+        var request = HTTPRequest(method, url: url)
+        request.authorityFile = authorityFile
+        request.hintIfUntrusted = "If it is an authority of your own, name its root: --acme-ca FILE"
+        return request
     }
 }
