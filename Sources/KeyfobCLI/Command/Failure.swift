@@ -35,7 +35,7 @@ struct Failure {
         let signal = error.code == .cancelled ? Interruption.request : nil
         status = signal.map(ExitStatus.signalled) ?? ExitStatus(error.code)
         message = error.message
-        hint = error.hint.map { HintedCommands.naming(error.details["keychain"], in: $0) }
+        hint = Wording.hint(of: error).map { HintedCommands.naming(error.details["keychain"], in: $0) }
         var details = error.details.sorted { $0.key < $1.key }.map { (name: $0.key, value: $0.value) }
         if error.details["ckr"] == nil, let name = Self.returnValueName(in: error.cause) {
             details.append(("ckr", name))
