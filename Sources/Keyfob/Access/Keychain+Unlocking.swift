@@ -211,7 +211,7 @@ extension Keychain {
                 // The PIN went with the locking, and without it nobody sees the key.
                 throw KeychainError(
                     .locked, "keychain \"\(name)\" was locked while it was being unlocked.",
-                    hint: "Unlock it again: keyfob unlock \(name)", cause: error)
+                    remedies: [Remedy("Unlock it again", .unlock(keychain: name))], cause: error)
             }
             throw error
         }

@@ -37,9 +37,8 @@ extension PINSource {
             do throws(KeychainError) {
                 secret = try ShellCommand.firstLine(of: command, deadline: .after(environment.commandDeadline))
             } catch {
-                let hints = [error.hint, purpose.remedyOfFailure].compactMap(\.self)
                 throw KeychainError(
-                    error.code, error.message, hint: hints.isEmpty ? nil : hints.joined(separator: "\n"),
+                    error.code, error.message, remedies: error.remedies + purpose.remediesOfFailure,
                     details: error.details, cause: error.cause)
             }
         case .credential(let name):
@@ -64,7 +63,9 @@ extension PINSource {
             }
             throw KeychainError(
                 .pinRequired, "\(name) has no \(purpose.secretName) in it: it is empty.",
-                hint: purpose.remedyOfEmptiness ?? "Put the \(purpose.secretName) there, or give another source.",
+                remedies: [
+                    purpose.remedyOfEmptiness ?? "Put the \(purpose.secretName) there, or give another source."
+                ],
                 details: ["source": name])
         }
         return secret
@@ -121,13 +122,15 @@ extension PINSource {
         guard let file = OpenFile(path: path, flags: O_RDONLY | O_NOCTTY | O_NONBLOCK) else {
             let error = KeychainError.file("read the \(purpose.secretName) from", path, errno)
             throw KeychainError(
-                error.code, error.message, hint: "Check that file.\n\(purpose.remedyOfFailure ?? purpose.remedy)",
+                error.code, error.message,
+                remedies: ["Check that file."]
+                    + (purpose.remediesOfFailure.isEmpty ? purpose.remedies : purpose.remediesOfFailure),
                 details: error.details, cause: error.cause)
         }
         // Through the open descriptor, so that what was looked at is what is read. A symbolic link is
         // followed: Kubernetes and systemd hand secrets out through them, and the target is checked.
         if !isTrusted {
-            try PrivateFile.requirePrivate(try file.status(), path: path, option: "--insecure-file")
+            try PrivateFile.requirePrivate(try file.status(), path: path, alternative: .insecureFile)
         }
         // Whoever writes to a FIFO need not close it.
         let bytes = try file.read(

@@ -20,8 +20,8 @@ extension TokenStore {
             // Files are nothing that anybody could insert.
             return explain(
                 KeychainError(
-                    .tokenAbsent, refusal.message, hint: remedyOfAbsence(from: softHSM), details: refusal.details,
-                    cause: error))
+                    .tokenAbsent, refusal.message, remedies: remediesOfAbsence(from: softHSM),
+                    details: refusal.details, cause: error))
         }
         guard let softHSM, [.failed, .tokenFull].contains(refusal.code) else { return refusal }
         // SoftHSM does not say that its directory is gone, nor that it takes no more. What cannot be found out of it
@@ -37,18 +37,21 @@ extension TokenStore {
         return refusal
     }
 
-    /// What to do where a token of ours is not to be seen.
+    /// What to do if SoftHSM does not show a token that Keyfob made.
     ///
-    /// Blocks for a second where there is one whose file cannot be read, which it may be.
-    private func remedyOfAbsence(from softHSM: SoftHSMDirectory) -> String {
+    /// Blocks for a second if the file of any token cannot be read: it may be the one.
+    private func remediesOfAbsence(from softHSM: SoftHSMDirectory) -> [Remedy] {
         // What cannot be found out of it is no second failure.
         if let serial = uri.serial, case .unclear? = try? softHSM.awaitToken(serial: serial, label: label),
             let places = try? softHSM.unusableDirectories(deadline: .after(configuration.deadline)), !places.isEmpty
         {
-            return "It may be in \(places.joined(separator: ", ")), which cannot be read: restore token.object in it "
-                + "from a backup."
+            let list = places.joined(separator: ", ")
+            return ["It may be in \(list), which cannot be read: restore token.object in it from a backup."]
         }
-        return "It belongs in \(softHSM.tokensDirectory.filePath): mount what that lies on, or restore it from a "
-            + "backup. What is there: keyfob token ls"
+        let directory = softHSM.tokensDirectory.filePath
+        return [
+            "It belongs in \(directory). Mount the file system with that directory, or restore it from a backup.",
+            Remedy("See which tokens there are", .listTokens),
+        ]
     }
 }

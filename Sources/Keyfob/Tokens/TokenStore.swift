@@ -492,6 +492,8 @@ final class TokenStore: Sendable {
     func gone() -> KeychainError {
         KeychainError(
             .itemNotFound, "the object is no longer on token \"\(label)\".",
-            hint: "Another program removed or replaced it. What is there: keyfob token show --objects")
+            remedies: [
+                "Another program removed or replaced it.", Remedy("See what is there", .listObjects()),
+            ])
     }
 }
