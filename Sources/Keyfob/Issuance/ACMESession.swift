@@ -54,7 +54,7 @@ struct ACMESession {
         if let terms = meta["termsOfService"] as? String, !settings.agreesToTerms {
             throw KeychainError(
                 .refused, "\(settings.host) asks for agreement to its terms of service: \(terms)",
-                hint: "Read them, then: --agree-tos", details: ["terms": terms])
+                remedies: [Remedy("Read them, then", .change(.terms))], details: ["terms": terms])
         }
         let key = try key()
         guard key.publicKey.algorithm == .ec(.p256), let point = key.publicKey.ecPoint, point.count == 65 else {
@@ -78,7 +78,7 @@ struct ACMESession {
             throw KeychainError(
                 .refused,
                 "\(settings.host) opens accounts only for those who have one with it elsewhere (external account binding).",
-                hint: "Get a key identifier and an HMAC key from it, then: --eab-kid ID --eab-key-source file:PATH",
+                remedies: [Remedy("Get a key identifier and an HMAC key from it, then", .change(.externalAccount))],
                 details: ["directory": settings.directory])
         }
         var payload: [String: Any] = ["termsOfServiceAgreed": settings.agreesToTerms]
@@ -92,7 +92,7 @@ struct ACMESession {
             where externalAccount != nil && error.details["problem"]?.hasSuffix(":unauthorized") == true
         {
             throw KeychainError(
-                .issuerFailed, error.message, hint: "Are --eab-kid and the key of --eab-key-source those that it gave?",
+                .issuerFailed, error.message, hint: "Are the key identifier and the HMAC key those that it gave?",
                 details: error.details)
         }
         guard let location = made.response.header("location") else {

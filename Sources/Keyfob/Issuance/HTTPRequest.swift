@@ -102,9 +102,9 @@ struct HTTPRequest {
         let host = URLComponents(string: url)?.host ?? url
         return KeychainError(
             .issuerFailed, "\(host) cannot be reached: \(reason).",
-            hint: [60, 77].contains(status)
-                ? "If it is an authority of your own, name its root: --acme-ca FILE"
-                : "Try it by hand: curl -v \(ShellWord.quoted(url))",
+            remedies: [60, 77].contains(status)
+                ? [Remedy("If it is an authority of your own, name its root", .change(.authorityFile))]
+                : [Remedy("Try it by hand: curl -v \(ShellWord.quoted(url))")],
             details: ["url": url, "curl": String(status)])
     }
 

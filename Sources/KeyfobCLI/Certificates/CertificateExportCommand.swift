@@ -56,7 +56,7 @@ struct CertificateExportCommand: ParsableCommand, ContentWriter {
             guard !certificates.isEmpty else {
                 throw KeychainError(
                     .itemNotFound, "nothing stands above certificate \"\(item.label ?? name.text)\" in the keychain.",
-                    hint: "Add what is missing: keyfob cert import FILE")
+                    remedies: [Remedy("Add what is missing", .importCertificate)])
             }
         }
         let bytes = form == .der ? SecretBytes(leaf.der) : SecretBytes(utf8: certificates.map(\.pem).joined())

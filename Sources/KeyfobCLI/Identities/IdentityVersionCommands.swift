@@ -140,7 +140,8 @@ struct IdentityRetireCommand: ParsableCommand {
                 guard own.count == orphans.count else {
                     throw KeychainError(
                         .ambiguous, "nobody is called \"\(name)\" now, and its older versions have several owners.",
-                        hint: "Name each: keyfob cert ls --all", details: ["name": name])
+                        hint: "Name each: " + Wording(keychain: keychain.name).keyfob("cert ls --all"),
+                        details: ["name": name])
                 }
                 return own
             }

@@ -95,8 +95,7 @@ struct TrustAddCommand: ParsableCommand {
         if !usages.isEmpty, before.contains(.any) {
             words += ", as before"
             let word = try keychain.word(for: anchor, called: trusted.item.label)
-            let command = "keyfob trust rm \(word)"
-            hint = "\n    For less, take it away first: " + HintedCommands.naming(keychain.name, in: command)
+            hint = "\n    For less, take it away first: " + Wording(keychain: keychain.name).command(.distrust(word))
         }
         if let label, let name = trusted.item.label, name != label {
             words += ". It was there already, as \"\(TerminalSafe.text(name))\", and keeps that name"

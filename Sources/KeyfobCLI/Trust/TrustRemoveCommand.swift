@@ -30,7 +30,8 @@ struct TrustRemoveCommand: ParsableCommand {
             throw KeychainError(
                 .itemNotFound,
                 "nobody trusts \"\(TerminalSafe.text(name))\" in keychain \"\(keychain.name)\".",
-                hint: "Whom it trusts: keyfob trust ls", details: ["name": name, "keychain": keychain.name])
+                hint: "All that it trusts: " + Wording(keychain: keychain.name).keyfob("trust ls"),
+                details: ["name": name, "keychain": keychain.name])
         }
         if isTrusted, !global.dryRun, let anchor { try keychain.distrust(anchor) }
         let shown = TerminalSafe.text(name)
