@@ -116,7 +116,8 @@ enum HangWatch {
         let failure = Failure(
             KeychainError(
                 error.code, error.message,
-                hint: (error.hint ?? "") + "\nWhat this command had begun the next one undoes; a removal it finishes.",
+                remedies: error.remedies
+                    + ["The next command undoes what this one has begun; it finishes a removal."],
                 details: error.details))
         let form = ErrorForm(Array(CommandLine.arguments.dropFirst()))
         if !isSilent { StandardError.writeLast(form.isJSON ? failure.json : failure.text(verbose: form.isVerbose)) }

@@ -20,7 +20,7 @@ extension OpenFile {
             guard error.code == .timedOut else { throw error }
             throw KeychainError(
                 error.code, "\(path) did not give all it has within \(timeout.inSeconds); nothing was changed.",
-                hint: error.hint, details: error.details, cause: error)
+                remedies: error.remedies, details: error.details, cause: error)
         }
     }
 }

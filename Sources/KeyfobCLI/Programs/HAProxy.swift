@@ -10,7 +10,7 @@ struct HAProxy: Program {
         throw KeychainError(
             .mechanismUnsupported,
             "haproxy reads private keys from PEM files only; through OpenSSL's engine it cannot name one on a token.",
-            hint: "Let nginx or httpd end TLS in front of it: keyfob uri "
-                + ShellWord.operand(use.label, with: " --for nginx"))
+            hint: "Let nginx or httpd end TLS in front of it: "
+                + Wording.selected.keyfob("uri " + ShellWord.operand(use.label, with: " --for nginx")))
     }
 }

@@ -92,7 +92,9 @@ enum Programs {
         guard let program = all.first(where: { $0.name == name }) else {
             throw KeychainError(
                 .invalidArgument, "how to use a token in \(name) is not in this version.",
-                hint: "Known: \(names.joined(separator: ", ")). The URI alone: keyfob uri NAME")
+                remedies: [
+                    Remedy("Known: \(names.joined(separator: ", "))."), Remedy("The URI alone", .showURI(nil)),
+                ])
         }
         return program
     }

@@ -102,7 +102,7 @@ struct TokenUse {
         guard case .ed25519 = publicKey.algorithm else { return }
         throw KeychainError(
             .mechanismUnsupported, "\(program) uses RSA and EC keys of tokens, and no Ed25519 keys.",
-            hint: "Make one that it takes: keyfob key generate NAME --type ec --curve p256")
+            hint: "Make one that it takes: " + Wording.selected.keyfob("key generate NAME --type ec --curve p256"))
     }
 
     /// The PIN file, for programs that cannot ask.

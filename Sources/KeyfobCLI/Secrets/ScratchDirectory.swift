@@ -23,9 +23,8 @@ struct ScratchDirectory: ~Copyable {
         guard let parent = candidates.first(where: { unsafe MemoryFileSystem.holds($0) && access($0, W_OK) == 0 }) else {
             throw KeychainError(
                 .refused, "there is no directory in memory for the editor's file; a secret must not reach a disk.",
-                hint:
-                    "Make /dev/shm or $XDG_RUNTIME_DIR a tmpfs, or do without an editor: keyfob set NAME --replace"
-            )
+                hint: "Make /dev/shm or $XDG_RUNTIME_DIR a tmpfs, or do without an editor: "
+                    + Wording.selected.keyfob("set NAME --replace"))
         }
         while true {
             let path = try TemporaryDirectory.make(in: parent, prefix: Self.prefix)

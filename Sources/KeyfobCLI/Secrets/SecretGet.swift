@@ -96,7 +96,7 @@ struct SecretGet: ParsableCommand {
         guard let secret = try keychain.secret(of: item) else {
             throw KeychainError(
                 .itemNotFound, "\"\(TerminalSafe.text(item.nameText))\" in keychain \"\(keychain.name)\" has no secret.",
-                hint: "Give it one: keyfob set \(item.words(and: " --replace"))")
+                hint: "Give it one: " + Wording(keychain: keychain.name).keyfob("set " + item.words(and: " --replace")))
         }
         return secret
     }

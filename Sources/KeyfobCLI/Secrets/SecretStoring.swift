@@ -132,12 +132,15 @@ struct SecretStoring: ParsableArguments {
         guard stored.itemClass == .internetPassword, !stored.isNamed(name) else { return }
         let choice = PasswordChoice(user: stored.userText, kind: .internet)
         guard let other = try choice.find(name, in: keychain).first(where: { $0.isNamed(name) }) else { return }
+        let wording = Wording(keychain: keychain.name)
         throw KeychainError(
             .ambiguous,
             "\"\(TerminalSafe.text(name))\" is the name of another item than \"\(TerminalSafe.text(stored.nameText))\", whose "
                 + "secret would be replaced; nothing was stored.",
-            hint: "Say which: keyfob set \(other.words(and: " --replace"))     "
-                + "Or: keyfob set \(stored.words(and: " --replace"))",
+            remedies: [
+                Remedy("Say which: " + wording.keyfob("set " + other.words(and: " --replace"))),
+                Remedy("Or: " + wording.keyfob("set " + stored.words(and: " --replace"))),
+            ],
             details: ["name": name, "keychain": keychain.name])
     }
 
@@ -147,7 +150,7 @@ struct SecretStoring: ParsableArguments {
         return KeychainError(
             .duplicateItem,
             "\"\(TerminalSafe.text(stored.nameText))\"\(account) already exists in keychain \"\(keychain.name)\"\(age).",
-            hint: "Replace it: add --replace. Keep it quietly: --if-missing",
+            remedies: [Remedy("Replace it", .change(.replacing)), Remedy("Keep it", .change(.keeping))],
             details: ["keychain": keychain.name, "name": stored.nameText])
     }
 

@@ -90,7 +90,10 @@ struct TokenInventory {
         guard let entry = inventory.entries.first(where: { $0.keychains.contains(keychain.name) }) else {
             throw KeychainError(
                 .tokenAbsent, "the token of keychain \"\(keychain.name)\" is not present.",
-                hint: "Insert it, or mount what it lies on. What is there: keyfob token ls",
+                remedies: [
+                    "Insert it, or mount the file system that it is on.",
+                    Remedy("See which tokens there are", .listTokens),
+                ],
                 details: ["keychain": keychain.name])
         }
         return entry
