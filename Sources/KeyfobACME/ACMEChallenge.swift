@@ -88,7 +88,7 @@ struct ACMEFile: ACMEAnswer {
         } catch {
             throw KeychainError(
                 .fileUnavailable, "cannot write \(file.path).",
-                hint: "Is --web-root the document root, and may you write there?",
+                hint: "Is the directory the web server's document root, and may you write there?",
                 details: ["path": file.path], cause: error)
         }
     }

@@ -16,8 +16,10 @@ extension ACMEIssuer {
                 throw KeychainError(
                     .invalidArgument,
                     "an ACME authority cannot prove \"\(name)\": it certifies host names and addresses alone.",
-                    hint: "Another issuer may certify it, such as --issuer exec:COMMAND. Or make an identity for ACME "
-                        + "without it.",
+                    remedies: [
+                        Remedy("Another issuer may certify it, such as", .change(.issuer("exec:COMMAND"))),
+                        "Or make an identity for ACME without it.",
+                    ],
                     details: ["name": name.description])
             }
             return identifier
@@ -25,7 +27,10 @@ extension ACMEIssuer {
         guard !identifiers.isEmpty else {
             throw KeychainError(
                 .invalidArgument, "ACME certifies host names and addresses, and there is none.",
-                hint: "--dns and --ip name them when an identity is made; a common name alone is none of them.")
+                remedies: [
+                    Remedy(
+                        "Name them when the identity is made; a common name is not enough", .change(.alternativeNames))
+                ])
         }
         // Names are case-insensitive, and an order lists each name once.
         return identifiers.reduce(into: [[String: String]]()) { if !$0.contains($1) { $0.append($1) } }
@@ -58,8 +63,10 @@ extension ACMEIssuer {
             throw KeychainError(
                 .invalidArgument,
                 "the common name \"\(name)\" is none of the names to certify, and ACME certifies nothing else.",
-                hint: "Leave --cn away, or CN of --subject: the authority chooses the subject itself. Or name it with "
-                    + "--dns or --ip too.",
+                remedies: [
+                    Remedy("The authority chooses the subject itself", .change(.noCommonName)),
+                    Remedy("Or name it as a host or an address too", .change(.alternativeNames)),
+                ],
                 details: ["common_name": name])
         }
         return try .empty

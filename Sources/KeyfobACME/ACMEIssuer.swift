@@ -116,7 +116,9 @@ public struct ACMEIssuer: CertificateIssuer {
             throw KeychainError(
                 .invalidArgument,
                 "\"\(settings.directory)\" is not the URL of an ACME directory, which begins with https://.",
-                hint: "Such as: --issuer acme:https://acme-v02.api.letsencrypt.org/directory")
+                remedies: [
+                    Remedy("Such as", .change(.issuer("acme:https://acme-v02.api.letsencrypt.org/directory")))
+                ])
         }
         let ways = [settings.webRoot != nil, settings.listener != nil, settings.dnsCommand?.isEmpty == false]
         guard ways.filter({ $0 }).count == 1 else {
@@ -256,9 +258,9 @@ public struct ACMEIssuer: CertificateIssuer {
         guard let challenge, let token = challenge["token"] as? String, let target = challenge["url"] as? String else {
             throw KeychainError(
                 .issuerFailed, "\(settings.host) offers no \(type.uppercased()) challenge for \"\(name)\".",
-                hint: type == "http-01"
-                    ? "Wildcards need DNS-01: --dns-hook COMMAND"
-                    : "Addresses need HTTP-01: --web-root DIR, or --listen 80",
+                remedies: type == "http-01"
+                    ? [Remedy("Wildcards need DNS-01", .change(.dnsChallenge))]
+                    : [Remedy("Addresses need HTTP-01", .change(.httpChallenge))],
                 details: ["name": name])
         }
         let answer = try settings.answer(

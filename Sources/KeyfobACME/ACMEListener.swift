@@ -134,8 +134,9 @@ final class ACMEListener: ACMEAnswer, Sendable {
         default:
             throw KeychainError(
                 .issuerFailed, "nothing can listen at \(text): \(why).",
-                hint: reason == EADDRINUSE
-                    ? "Is it a web server? Let that answer: --web-root DIR" : nil, details: ["address": text])
+                remedies: reason == EADDRINUSE
+                    ? [Remedy("Is it a web server? Let that answer", .change(.webRoot))] : [],
+                details: ["address": text])
         }
     }
 

@@ -55,7 +55,7 @@ struct ACMESession {
         if let terms = meta["termsOfService"] as? String, !settings.agreesToTerms {
             throw KeychainError(
                 .refused, "\(settings.host) asks for agreement to its terms of service: \(terms)",
-                hint: "Read them, then: --agree-tos", details: ["terms": terms])
+                remedies: [Remedy("Read them, then", .change(.terms))], details: ["terms": terms])
         }
         let key = try key()
         guard key.publicKey.algorithm == .ec(.p256), let point = key.publicKey.ecPoint, point.count == 65 else {
@@ -79,7 +79,7 @@ struct ACMESession {
             throw KeychainError(
                 .refused,
                 "\(settings.host) opens accounts for its customers only (external account binding).",
-                hint: "Get a key identifier and an HMAC key from it, then: --eab-kid ID --eab-key-source file:PATH",
+                remedies: [Remedy("Get a key identifier and an HMAC key from it, then", .change(.externalAccount))],
                 details: ["directory": settings.directory])
         }
         var payload: [String: Any] = ["termsOfServiceAgreed": settings.agreesToTerms]
@@ -93,7 +93,7 @@ struct ACMESession {
             where externalAccount != nil && error.details["problem"]?.hasSuffix(":unauthorized") == true
         {
             throw KeychainError(
-                .issuerFailed, error.message, hint: "Are --eab-kid and the key of --eab-key-source those that it gave?",
+                .issuerFailed, error.message, hint: "Are the key identifier and the HMAC key those that it gave?",
                 details: error.details)
         }
         guard let location = made.response.header("location") else {
@@ -324,7 +324,8 @@ extension ACMEIssuer.Settings {
     fileprivate func request(_ method: String = "GET", url: String) -> HTTPRequest {
         var request = HTTPRequest(method, url: url)
         request.authorityFile = authorityFile
-        request.hintIfUntrusted = "If it is an authority of your own, name its root: --acme-ca FILE"
+        request.remedyIfUntrusted = Remedy(
+            "If it is an authority of your own, name its root", .change(.authorityFile))
         return request
     }
 }

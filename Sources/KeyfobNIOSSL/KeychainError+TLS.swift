@@ -48,13 +48,13 @@ extension KeychainError {
             .chainIncomplete,
             "no issuer certificate for \"\(name)\" "
                 + "(issuer \(certificate.issuer.commonName ?? certificate.issuer.description)).",
-            hint: "Add it: keyfob cert import FILE", details: ["certificate": name])
+            remedies: [Remedy("Add it", .importCertificate)], details: ["certificate": name])
     }
 
     static func mismatch(_ name: String, _ cause: KeychainError) -> KeychainError {
         KeychainError(
             .identityMismatch, "the certificate of \"\(name)\" was not issued for its key: public keys differ.",
-            hint: cause.hint, details: ["certificate": name], cause: cause)
+            remedies: cause.remedies, details: ["certificate": name], cause: cause)
     }
 
     static func noTLS13(_ name: String, _ key: TokenTLSKey) -> KeychainError {
@@ -71,7 +71,7 @@ extension KeychainError {
             ?? query.criteria.attributes[.label]?.text.map { "\"\($0)\"" } ?? "that fits"
         return KeychainError(
             .itemNotFound, "no identity \(wanted) in keychain \"\(keychain)\".",
-            hint: "All identities: keyfob identity ls")
+            remedies: [Remedy("All identities", .listIdentities)])
     }
 }
 #endif

@@ -56,12 +56,14 @@ extension TLSRequirements {
         guard !allowsOutdated else { return }
         let date = date()
         let error = KeychainError.validity(
-            of: candidate.certificate, name: candidate.name, on: date, renewal: candidate.item.renewalHint("Renew"))
+            of: candidate.certificate, name: candidate.name, on: date, renewal: candidate.item.renewalRemedies("Renew"))
         if let error { throw error }
         for issuer in presented(chain).dropFirst() {
             let error = KeychainError.validity(
                 of: issuer, name: issuer.subjectSummary ?? "(no name)", on: date,
-                renewal: "It stands above \"\(candidate.name)\". Add its successor: keyfob cert import FILE")
+                renewal: [
+                    Remedy("It is above \"\(candidate.name)\". Add its successor", .importCertificate)
+                ])
             if let error { throw error }
         }
     }

@@ -48,8 +48,10 @@ public struct TokenTLSKey: NIOSSLCustomPrivateKey {
             throw KeychainError(
                 .mechanismUnsupported,
                 "the token can make no signature that TLS knows with this key (\(key.publicKey.algorithm)).",
-                hint: "TLS takes RSA, EC P-256, P-384, P-521 and Ed25519. "
-                    + "What the token can do: keyfob token mechanisms")
+                remedies: [
+                    "TLS takes RSA, EC P-256, P-384, P-521 and Ed25519.",
+                    Remedy("See what the token can do", .listMechanisms),
+                ])
         }
         signer = Signer(key, onSigningFailure)
         threads = try SigningThreads.of(key)

@@ -64,9 +64,9 @@ import Testing
     }
 
     @Test(arguments: [
-        (["--cn", "api", "--dns", "api.example"], "Leave --cn away"),
+        (["--cn", "api", "--dns", "api.example"], "leave out --cn"),
         (["--subject", "CN=Example Web Server,O=Example", "--dns", "web.example"], "CN of --subject"),
-        (["--cn", "192.0.2.7", "--dns", "web.example"], "--dns or --ip too"),
+        (["--cn", "192.0.2.7", "--dns", "web.example"], "Or name it as a host or an address too: --dns NAME, --ip ADDRESS"),
         (["--dns", "web.example", "--email", "ops@web.example"], "cannot prove \\\"email:ops@web.example\\\""),
         (["--ip", "192.0.2.7", "--uri", "urn:web"], "cannot prove \\\"URI:urn:web\\\""),
         (["--dns", "web.example", "--other-name", "1.3.6.1.4.1.311.20.2.3:web@a.example"], "cannot prove \\\"other:"),

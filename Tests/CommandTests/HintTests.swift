@@ -49,9 +49,9 @@ import Testing
         let alone = try told(later + ["ca"])
         #expect(alone.contains("Get a new one from the authority above it: keyfob cert import FILE\n"), "\(alone)")
         let advice = try told(["cert", "verify", "old"])
-        let replacement = "keyfob identity install old --cert FILE     With a new key: "
+        let replacement = "keyfob identity install old --cert FILE\n    With a new key: "
             + "keyfob identity import FILE --name old --replace"
-        #expect(advice.contains("Get a new certificate: \(replacement)     Or renew it: "), "\(advice)")
+        #expect(advice.contains("Get a new certificate: \(replacement)\n    Or renew it: "), "\(advice)")
         #expect(advice.contains("keyfob identity renew old --self-signed\n"), "\(advice)")
 
         let renewed = try home.keyfob("identity", "renew", "old", "--self-signed")
@@ -81,7 +81,7 @@ import Testing
         try #require(first.status == 0, "\(first.error)")
         let refused = try home.keyfob("identity", "import", files[0], files[1], "--name", "other")
         #expect(refused.status == 4, "\(refused)")
-        #expect(refused.error.contains("Use that name: \(option) "), "\(refused.error)")
+        #expect(refused.error.contains("Use that name: \(option)\n"), "\(refused.error)")
         // The command can be typed.
         let again = try home.shell("'\(Tool.keyfob([]).path)' identity import web.key web.pem \(option)")
         #expect(again.hasPrefix("Unchanged: "), "\(again)")

@@ -279,13 +279,13 @@ import Testing
         try #require(add().status == 0)
         let both = try add("--name", "one")
         #expect(both.status == 4 && both.error.contains("nothing was imported as \"one-1\""), "\(both.error)")
-        #expect(both.error.contains("Leave out --name     or remove it first: keyfob identity rm one\n"), "\(both.error)")
+        #expect(both.error.contains("Leave out --name\n    Or remove it first: keyfob identity rm one\n"), "\(both.error)")
         #expect(try add().output.hasPrefix("Unchanged"))
         // A name selects a whole pair.
         func addOne(_ name: String) throws -> Tool.Result {
             try home.keyfob("identity", "import", home.file("a.key"), home.file("a.pem"), "--name", name)
         }
-        #expect(try addOne("other").error.contains("Use that name: --name one     or remove it first:"))
+        #expect(try addOne("other").error.contains("Use that name: --name one\n    Or remove it first:"))
         // An older version is put back into use.
         try home.makeSelfSigned("new")
         let files = [home.file("new.key"), home.file("new.pem")]

@@ -135,7 +135,7 @@ import Testing
             let failed = try Tool.keyfob(command, environment: home.environment).run()
             #expect(failed.status == 1, "\(failed.output)")
             #expect(failed.error.contains("\"true\" ended without printing a certificate."), "\(failed.error)")
-            let remark = "The key is kept: the same command goes on with it, keyfob key rm 'my web' removes it."
+            let remark = "The key is kept, and the next attempt uses it. To remove it: keyfob key rm 'my web'"
             #expect(failed.error.hasSuffix("\n    \(remark)\n"), "\(failed.error)")
             #expect(try home.keyfob("key", "ls", "--format", "tsv").output.split(separator: "\n").count == 2)
         }
@@ -144,7 +144,7 @@ import Testing
 
         try #require(home.keyfob("identity", "create", "web", "--dns", "web.example", "--self-signed").status == 0)
         let renewal = try home.keyfob("identity", "renew", "web", "--force", "--new-key", "--issuer", "exec:true")
-        let label = renewal.error.firstMatch(of: /key rm (web@[0-9-]+) removes it/).map { String($0.1) }
+        let label = renewal.error.firstMatch(of: /To remove it: keyfob key rm (web@[0-9-]+)/).map { String($0.1) }
         #expect(try home.keyfob("key", "rm", try #require(label, "\(renewal.error)"), "--yes").status == 0)
         #expect(try home.keyfob("identity", "check", "web").status == 0)
         // With the previous key, nothing is left.

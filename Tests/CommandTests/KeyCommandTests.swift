@@ -87,7 +87,7 @@ import Testing
         try #require(home.keyfob("identity", "create", "web", "--cn", "web", "--self-signed").status == 0)
         // The key is kept, and the hint about its removal is out of date once it is in use.
         let failed = try home.keyfob("identity", "renew", "web", "--force", "--new-key", "--issuer", "exec:true")
-        let label = try #require(failed.error.firstMatch(of: /key rm (web@[0-9-]+) removes it/), "\(failed.error)").1
+        let label = try #require(failed.error.firstMatch(of: /To remove it: keyfob key rm (web@[0-9-]+)/), "\(failed.error)").1
         try #require(home.keyfob("identity", "renew", "web", "--force", "--new-key", "--self-signed").status == 0)
         let refused = try home.keyfob("key", "rm", String(label), "--yes")
         #expect(refused.status == 4, "\(refused)")

@@ -115,7 +115,7 @@ import Testing
         let first = try bench.beside(#""$keyfob" identity import new.key new.pem --name web --replace"#)
         #expect(first.contains("status 13"), "\(first)")
         #expect(first.contains("meanwhile; the certificate that was issued for the version before is not"), "\(first)")
-        #expect(first.contains("The key is kept: the same command goes on with it"), "\(first)")
+        #expect(first.contains("The key is kept, and the next attempt uses it"), "\(first)")
         try #require(bench.home.keyfob("cert", "export", "web", "-o", bench.home.file("now.pem")).status == 0)
         try bench.home.shell(
             """

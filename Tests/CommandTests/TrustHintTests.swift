@@ -23,7 +23,7 @@ import Testing
             renewed.output.firstMatch(of: /in use: keyfob (trust add sha256:[0-9a-f]+ --for server)\n/), "\(renewed)").1
         let refused = try home.keyfob("identity", "retire", "ta", "--yes")
         #expect(refused.status == 12, "\(refused)")
-        #expect(refused.error.contains("keyfob \(hint), then: keyfob trust rm ta@"), "\(refused.error)")
+        #expect(refused.error.contains("keyfob \(hint)\n    Then: keyfob trust rm ta@"), "\(refused.error)")
         try home.shell("'\(Tool.keyfob([]).path)' \(hint)")
         let trusted = try IdentityHome.json(home.keyfob("trust", "ls", "--json"))
         let anchors = try #require(trusted["anchors"] as? [[String: Any]])

@@ -86,7 +86,8 @@ extension Keychain {
         guard error.code == .passphraseIncorrect else { return error }
         return KeychainError(
             .passphraseIncorrect, "wrong passphrase for keychain \"\(name)\".",
-            hint: stored.map { "Check the PIN source (\($0.name)). You can try again; there is no limit." } ?? error.hint,
+            remedies: stored.map { ["Check the PIN source (\($0.name)). You can try again; there is no limit."] }
+                ?? error.remedies,
             details: ["keychain": name])
     }
 }

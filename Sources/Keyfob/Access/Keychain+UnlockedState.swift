@@ -41,8 +41,10 @@ extension Keychain {
             throw KeychainError(
                 .vaultDamaged,
                 "the vault of keychain \"\(name)\" is not the one that was unlocked: another file is in its place.",
-                hint: "Put it back. \(KeychainError.restoring(vault: configuration.vault))\n"
-                    + "If this one is right, unlock it anew: keyfob lock \(name) && keyfob unlock \(name)",
+                remedies: [
+                    "Put it back. \(KeychainError.restoring(vault: configuration.vault))",
+                    Remedy("If this one is right, unlock it again", .unlock(keychain: name, .anew)),
+                ],
                 details: ["path": configuration.vault])
         }
         let keys = try VaultKeys(metadataKey: metadataKey, vault: store.identity)

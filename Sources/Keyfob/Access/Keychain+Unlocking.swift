@@ -216,7 +216,7 @@ extension Keychain {
                 // Another thread wiped the PIN when it locked the keychain, and without a login the key is not visible.
                 throw KeychainError(
                     .locked, "keychain \"\(name)\" was locked while it was being unlocked.",
-                    hint: "Unlock it again: keyfob unlock \(name)", cause: error)
+                    remedies: [Remedy("Unlock it again", .unlock(keychain: name))], cause: error)
             }
             throw error
         }

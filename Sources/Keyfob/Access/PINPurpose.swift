@@ -8,18 +8,18 @@ public struct PINPurpose: Sendable, Hashable {
 
     /// The message and hint of the error if the secret cannot be asked for.
     private(set) var absence: String
-    private(set) var remedy: String
-    /// The name of the secret, and the hint if a source is empty.
+    private(set) var remedies: [Remedy]
+    /// The name of the secret, and the remedy if a source is empty.
     private(set) var secretName = "PIN"
-    private(set) var remedyOfEmptiness: String?
-    /// The hint if a named source fails.
-    private(set) var remedyOfFailure: String?
+    private(set) var remedyOfEmptiness: Remedy?
+    /// The remedies if a named source fails.
+    private(set) var remediesOfFailure: [Remedy] = []
 
-    private init(prompt: String, confirms: Bool = false, absence: String, remedy: String) {
+    private init(prompt: String, confirms: Bool = false, absence: String, remedies: [Remedy]) {
         self.prompt = prompt
         self.confirms = confirms
         self.absence = absence
-        self.remedy = remedy
+        self.remedies = remedies
     }
 
     /// The PIN that unlocks a keychain.
@@ -27,15 +27,18 @@ public struct PINPurpose: Sendable, Hashable {
         var purpose = PINPurpose(
             prompt: "PIN for keychain \"\(keychain)\"",
             absence: "keychain \"\(keychain)\" is locked and there is no terminal to ask for its PIN.",
-            remedy: "Give a source: --pin-source file:… | credential:… | env:…, "
-                + "or unlock first: keyfob unlock \(keychain)")
-        purpose.remedyOfFailure = typing("PIN", keychain)
+            remedies: [giveSource(.pinSource), Remedy("Or unlock first", .unlock(keychain: keychain))])
+        purpose.remediesOfFailure = [typing("PIN", keychain)]
         return purpose
     }
 
-    /// A hint how to bypass the keychain's own source, which `keyfob unlock` without options would read again.
-    private static func typing(_ secret: String, _ keychain: String) -> String {
-        "To type the \(secret): keyfob unlock \(keychain) --pin-source prompt"
+    /// A remedy that bypasses the keychain's own source, which unlocking would otherwise read again.
+    private static func typing(_ secret: String, _ keychain: String) -> Remedy {
+        Remedy("To type the \(secret)", .unlock(keychain: keychain, .typing))
+    }
+
+    private static func giveSource(_ setting: Remedy.Setting) -> Remedy {
+        Remedy("Give a source", .change(setting))
     }
 
     /// The passphrase that seals a keychain's PIN.
@@ -43,10 +46,9 @@ public struct PINPurpose: Sendable, Hashable {
         var purpose = PINPurpose(
             prompt: "Passphrase for keychain \"\(keychain)\"",
             absence: "keychain \"\(keychain)\" is locked and there is no terminal to ask for its passphrase.",
-            remedy: "Give a source: --pin-source file:… | credential:… | env:…, "
-                + "or unlock first: keyfob unlock \(keychain)")
+            remedies: [giveSource(.pinSource), Remedy("Or unlock first", .unlock(keychain: keychain))])
         purpose.secretName = "passphrase"
-        purpose.remedyOfFailure = typing("passphrase", keychain)
+        purpose.remediesOfFailure = [typing("passphrase", keychain)]
         return purpose
     }
 
@@ -55,7 +57,7 @@ public struct PINPurpose: Sendable, Hashable {
         var purpose = self
         purpose.absence = "keychain \"\(keychain)\" is unlocked; to unlock it anew takes its \(secretName), "
             + "and there is no terminal to ask for it."
-        purpose.remedy = "Give a source: --pin-source file:… | credential:… | env:…"
+        purpose.remedies = [Self.giveSource(.pinSource)]
         return purpose
     }
 
@@ -64,7 +66,7 @@ public struct PINPurpose: Sendable, Hashable {
         var purpose = PINPurpose(
             prompt: "New passphrase for keychain \"\(keychain)\"", confirms: true,
             absence: "keychain \"\(keychain)\" needs a new passphrase and there is no terminal to ask for it.",
-            remedy: "Give a source: --pin-source file:… | credential:… | env:…")
+            remedies: [giveSource(.pinSource)])
         purpose.secretName = "passphrase"
         return purpose
     }
@@ -74,7 +76,7 @@ public struct PINPurpose: Sendable, Hashable {
         PINPurpose(
             prompt: "PIN for token \"\(label)\"",
             absence: "token \"\(label)\" is locked and there is no terminal to ask for its PIN.",
-            remedy: "Give a source: --pin-source file:… | credential:… | env:…")
+            remedies: [giveSource(.pinSource)])
     }
 
     /// The security officer's PIN (PUK) of a token.
@@ -82,7 +84,7 @@ public struct PINPurpose: Sendable, Hashable {
         PINPurpose(
             prompt: "SO PIN (PUK) for token \"\(token)\"",
             absence: "the SO PIN of token \"\(token)\" is needed and there is no terminal to ask for it.",
-            remedy: "Give a source: --so-pin-source file:… | credential:… | env:…")
+            remedies: [giveSource(.securityOfficerPINSource)])
     }
 
     /// The passphrase of a file that is read or, with `isNew`, written.
@@ -90,9 +92,11 @@ public struct PINPurpose: Sendable, Hashable {
         var purpose = PINPurpose(
             prompt: isNew ? "New passphrase for \(name)" : "Passphrase for \(name)", confirms: isNew,
             absence: "\(name) needs a passphrase and there is no terminal to ask for it.",
-            remedy: "Give a source: --pass-source file:… | credential:… | env:…")
+            remedies: [giveSource(.passphraseSource)])
         purpose.secretName = "passphrase"
-        if !isNew { purpose.remedyOfEmptiness = "Where \(name) is under none, leave out --pass-source." }
+        if !isNew {
+            purpose.remedyOfEmptiness = Remedy("If \(name) has no passphrase", .change(.noPassphrase))
+        }
         return purpose
     }
 
@@ -101,9 +105,9 @@ public struct PINPurpose: Sendable, Hashable {
         PINPurpose(
             prompt: "HMAC key of the external account \"\(keyIdentifier)\"",
             absence: "the HMAC key of the external account is needed and there is no terminal to ask for it.",
-            remedy: "Give a source: --eab-key-source file:… | credential:… | env:…")
+            remedies: [giveSource(.externalAccountKeySource)])
     }
 
     /// The error for this purpose if no person can be asked.
-    var required: KeychainError { KeychainError(.pinRequired, absence, hint: remedy) }
+    var required: KeychainError { KeychainError(.pinRequired, absence, remedies: remedies) }
 }

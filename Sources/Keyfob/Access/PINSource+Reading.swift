@@ -42,9 +42,8 @@ extension PINSource {
             do throws(KeychainError) {
                 secret = try ShellCommand.firstLine(of: command, deadline: .after(environment.commandDeadline))
             } catch {
-                let hints = [error.hint, purpose.remedyOfFailure].compactMap(\.self)
                 throw KeychainError(
-                    error.code, error.message, hint: hints.isEmpty ? nil : hints.joined(separator: "\n"),
+                    error.code, error.message, remedies: error.remedies + purpose.remediesOfFailure,
                     details: error.details, cause: error.cause)
             }
         case .credential(let name):
@@ -69,7 +68,9 @@ extension PINSource {
             }
             throw KeychainError(
                 .pinRequired, "\(name) has no \(purpose.secretName) in it: it is empty.",
-                hint: purpose.remedyOfEmptiness ?? "Put the \(purpose.secretName) there, or give another source.",
+                remedies: [
+                    purpose.remedyOfEmptiness ?? "Put the \(purpose.secretName) there, or give another source."
+                ],
                 details: ["source": name])
         }
         return secret
@@ -126,13 +127,15 @@ extension PINSource {
         guard let file = OpenFile(path: path, flags: O_RDONLY | O_NOCTTY | O_NONBLOCK) else {
             let error = KeychainError.file("read the \(purpose.secretName) from", path, errno)
             throw KeychainError(
-                error.code, error.message, hint: "Check that file.\n\(purpose.remedyOfFailure ?? purpose.remedy)",
+                error.code, error.message,
+                remedies: ["Check that file."]
+                    + (purpose.remediesOfFailure.isEmpty ? purpose.remedies : purpose.remediesOfFailure),
                 details: error.details, cause: error.cause)
         }
         // Check the open descriptor, so that the checked file is the one that is read. Symbolic links are followed,
         // because Kubernetes and systemd provide secrets through them; the target is checked.
         if !isTrusted {
-            try PrivateFile.requirePrivate(try file.status(), path: path, option: "--insecure-file")
+            try PrivateFile.requirePrivate(try file.status(), path: path, alternative: .insecureFile)
         }
         // The writer of a FIFO need not close it, so read only up to the newline.
         let bytes = try file.read(

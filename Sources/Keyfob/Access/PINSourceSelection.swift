@@ -71,7 +71,7 @@ public struct PINSourceSelection: Sendable, Hashable {
         do throws(KeychainError) {
             return try PINSource(parsing: text)
         } catch {
-            throw KeychainError(error.code, "\(place) is not a PIN source.", hint: error.hint, cause: error)
+            throw KeychainError(error.code, "\(place) is not a PIN source.", remedies: error.remedies, cause: error)
         }
     }
 }

@@ -54,7 +54,7 @@ enum ShellCommand {
         guard let status = status ?? child.exitStatus(by: deadline) else {
             throw KeychainError(
                 .timedOut, "the command of the PIN source did not end in time and was killed.",
-                hint: "A PIN source may not ask on the terminal. More time: --timeout 60s")
+                remedies: ["A PIN source may not ask on the terminal.", Remedy("More time", .change(.timeout))])
         }
         guard status == 0 else {
             throw KeychainError(

@@ -63,7 +63,7 @@ public struct UnlockedState: Sendable {
             throw KeychainError(
                 .invalidArgument,
                 "a PIN of this length cannot be kept: \(payload.count) bytes, of \(Self.maximumLength) at the most.",
-                hint: "Unlock the keychain for each command: --pin-source")
+                remedies: [Remedy("Give the PIN each time", .change(.pinSource))])
         }
         let record = UnlockedRecord(payload: payload, timeout: timeout)
         if usesKernelKeyring,
@@ -75,9 +75,9 @@ public struct UnlockedState: Sendable {
         }
         guard let directory else { throw Self.noMemory }
         do throws(KeychainError) { try PrivateFile.createDirectory(directory) } catch {
-            let remedy = "Or name another directory: set XDG_RUNTIME_DIR."
             throw KeychainError(
-                error.code, error.message, hint: error.hint.map { $0 + "\n" + remedy } ?? remedy,
+                error.code, error.message,
+                remedies: error.remedies + ["Or name another directory: set XDG_RUNTIME_DIR."],
                 details: error.details, cause: error.cause)
         }
         // Another file system may be mounted on the directory itself.
@@ -96,8 +96,10 @@ public struct UnlockedState: Sendable {
         .refused,
         "the PIN cannot be kept between commands: the kernel's keyring is closed to this process, and neither "
             + "XDG_RUNTIME_DIR nor /dev/shm is kept in memory.",
-        hint: "Set XDG_RUNTIME_DIR to a directory of your own in a tmpfs, or give the PIN to each command: "
-            + "--pin-source")
+        remedies: [
+            "Set XDG_RUNTIME_DIR to a directory of your own in a tmpfs.",
+            Remedy("Or give the PIN each time", .change(.pinSource)),
+        ])
 
     /// Refuses a timeout out of range.
     ///

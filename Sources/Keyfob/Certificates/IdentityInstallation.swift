@@ -104,12 +104,12 @@ extension Keychain {
         guard let own = named.first else {
             let own = items.first { $0.object.map { Self.isKey($0, of: certificate) } ?? false }
             let label = own?.attributes[.label]?.text
-            let hint = label.map {
-                "The certificate belongs to key \"\($0)\": keyfob identity install --cert FILE \(ShellWord.operand($0))"
+            let remedy = label.map {
+                Remedy("The certificate belongs to key \"\($0)\"", .installCertificate(identity: $0))
             }
             throw KeychainError(
                 .itemNotFound, "no key \"\(name)\" in keychain \"\(self.name)\".",
-                hint: hint ?? "All keys: keyfob key ls", details: ["name": name, "keychain": self.name])
+                remedies: [remedy ?? Remedy("All keys", .listKeys())], details: ["name": name, "keychain": self.name])
         }
         throw mismatch(certificate, key: own, name: name, fileName: fileName)
     }
@@ -126,9 +126,9 @@ extension Keychain {
         return KeychainError(
             .identityMismatch,
             "\(fileName ?? "the certificate") was not issued for key \"\(name)\": public keys differ.",
-            hint: "The certificate belongs to key sha256:\(theirs)…"
-                + (ours.map { "; yours is sha256:\($0)…" } ?? "")
-                + Self.advice(toFind: certificate.publicKey, isThere: hasKey(certificate.publicKey)),
+            remedies: Self.advice(
+                "The certificate belongs to key sha256:\(theirs)…" + (ours.map { "; yours is sha256:\($0)…" } ?? ""),
+                toFind: certificate.publicKey, isThere: hasKey(certificate.publicKey)),
             details: [
                 "certificate_key": "sha256:\(theirs)", "key": ours.map { "sha256:\($0)" } ?? "unknown", "name": name,
             ])

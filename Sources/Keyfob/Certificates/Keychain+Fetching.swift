@@ -81,8 +81,8 @@ extension Keychain {
         func overdue(_ url: String) -> KeychainError {
             KeychainError(
                 .timedOut, "the places where the missing issuers are said to be take too long.",
-                hint: "Ask the authority for its certificate, and: keyfob cert import FILE", details: ["url": url],
-                cause: failure)
+                remedies: [Remedy("Ask the authority for its certificate and import it", .importCertificate)],
+                details: ["url": url], cause: failure)
         }
         let places = certificate.issuerPlaces.prefix(Bounds.places)
         for (index, url) in places.enumerated() {
@@ -99,8 +99,8 @@ extension Keychain {
             } catch let error as KeyFileError {
                 failure = KeychainError(
                     .issuerFailed, "\(url) answered with something that is no certificate.",
-                    hint: "Ask the authority for its certificate, and: keyfob cert import FILE", details: ["url": url],
-                    cause: error)
+                    remedies: [Remedy("Ask the authority for its certificate and import it", .importCertificate)],
+                    details: ["url": url], cause: error)
             } catch {
                 failure = error
                 // Also for the last URL: it did not get the time that it may need.

@@ -32,7 +32,7 @@ extension Keychain {
         return try versions(of: name).filter { try !owners($0).isDisjoint(with: own) }
     }
 
-    /// The arguments with which `keyfob identity retire` selects the versions of one owner only.
+    /// The names by which the older versions of one owner only are retired.
     ///
     /// This is the name, or the fingerprint of each version if another owner has the same name.
     ///
@@ -48,7 +48,7 @@ extension Keychain {
             !known.contains(other.der)
                 && [other.label, other.nameOfVersion].contains { $0?.isIdentical(to: name) ?? false }
         }
-        guard isShared else { return [ShellWord.operand(name)] }
+        guard isShared else { return [name] }
         known = []
         return versions.filter { known.insert($0.der).inserted }
             .map { "sha256:" + Digest.sha256($0.der).hexadecimal.prefix(16) }
@@ -82,7 +82,7 @@ extension Keychain {
         guard version.nameOfVersion != nil else {
             throw KeychainError(
                 .refused, "identity \"\(version.label ?? "")\" is in use; only older versions are retired.",
-                hint: "To destroy it: keyfob identity rm \(ShellWord.operand(version.label ?? "NAME"))",
+                remedies: [Remedy("To destroy it", .removeIdentity(version.label))],
                 details: ["name": version.label ?? ""])
         }
         try requireUnneeded([version])
@@ -108,12 +108,14 @@ extension Keychain {
             let label = item.label ?? ""
             // The version of the same owner: another owner may have the same name. Read errors are ignored in a hint.
             let current = (try? self.versions(of: item))?.first { $0.nameOfVersion == nil }
-            let name = try current.map { try word(for: $0.certificate(), called: $0.label) } ?? "NAME"
+            let name = try current.map { try word(for: $0.certificate(), called: $0.label) }
             let anchor = try word(for: certificate, called: item.label)
             throw KeychainError(
                 .refused, "\"\(label)\" is trusted: what it issued would be trusted no more.",
-                hint: "Trust the version in use first: keyfob trust add \(name)\(Self.trustOptions(for: trusted)), "
-                    + "then: keyfob trust rm \(anchor)",
+                remedies: [
+                    Remedy("Trust the version in use first", .trust(name, usages: Self.names(of: trusted))),
+                    Remedy("Then", .distrust(anchor)),
+                ],
                 details: ["name": label])
         }
         let now = Date()
@@ -138,8 +140,8 @@ extension Keychain {
             let identity = try find(.identities).first { $0.der == dependent.item.der }
             throw KeychainError(
                 .refused, "\"\(label)\" issued \"\(name)\", whose chain would end without it.",
-                hint: identity?.renewalHint("Renew that first")
-                    ?? "If nobody needs that here, remove it first: keyfob cert rm \(fingerprint)",
+                remedies: identity?.renewalRemedies("Renew that first")
+                    ?? [Remedy("If that is not needed here, remove it first", .removeCertificate(fingerprint))],
                 details: ["name": label])
         }
     }

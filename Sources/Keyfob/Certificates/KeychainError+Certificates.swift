@@ -9,13 +9,12 @@ extension CertificateVerification {
     ///   - name: The name of the certificate in messages.
     ///   - isFile: Whether the certificate comes from a file, and not from an identity that could be renewed.
     ///   - hasFetched: Whether the URLs in the certificates have been tried for missing issuers.
-    ///   - root: The name of the untrusted root in commands, if the keychain has it.
-    ///   - successor: The arguments of `keyfob trust add` that trust the next certificate of an expired anchor, if the
-    ///     keychain has one.
+    ///   - root: The name of the untrusted root, if the keychain has it.
+    ///   - successor: Trust in the next certificate of an expired anchor, if the keychain has one.
     ///   - renewal: How to get the next certificate; `nil` if it is unknown whether the key is here.
     public func error(
         name: String, isFile: Bool = false, hasFetched: Bool = false, root: String? = nil,
-        successor: String? = nil, renewal: String? = nil
+        successor: Remedy.Operation? = nil, renewal: [Remedy]? = nil
     ) -> KeychainError? {
         guard let found = result.failure else { return nil }
         let own = ownFault(besides: found.code)
@@ -24,19 +23,19 @@ extension CertificateVerification {
         let isLeaf = culprit == certificate
         let called = isLeaf ? "certificate \"\(name)\"" : "certificate \"\(culprit.subjectSummary ?? "(no name)")\""
         let above = isLeaf ? "" : ", above \"\(name)\","
-        func make(_ kind: KeychainError.Code, _ message: String, _ hint: String?) -> KeychainError {
+        func make(_ kind: KeychainError.Code, _ message: String, _ remedies: [Remedy]) -> KeychainError {
             var details = ["certificate": name, "culprit_depth": String(depth), "reason": code.description]
             details["fingerprint"] = "sha256:" + culprit.sha256Fingerprint.hexadecimal
-            return KeychainError(kind, message, hint: hint, details: details)
+            return KeychainError(kind, message, remedies: remedies, details: details)
         }
         // Trust, and validity of the certificates above, do not matter if the certificate itself is out of date.
         let isBeside = Self.reasonsNotToTrust.union([.expired, .notYetValid])
         if isBeside.contains(found.code),
             let error = KeychainError.validity(
                 of: certificate, name: name, on: date,
-                renewal: isFile ? "Get a new one from the authority above it." : renewal)
+                renewal: isFile ? ["Get a new one from the authority above it."] : renewal)
         {
-            return make(error.code, error.message, error.hint)
+            return make(error.code, error.message, error.remedies)
         }
         let issuer = culprit.issuer.commonName.map { "CN=\($0)" } ?? culprit.issuer.description
         switch code {
@@ -47,14 +46,18 @@ extension CertificateVerification {
                 code == .expired ? .certificateExpired : .certificateNotYetValid,
                 error?.message ?? "\(called) is not valid at the moment asked for.",
                 code == .expired
-                    ? successor.map { "It is trusted, and its next version is not: keyfob trust add \($0)" }
-                        ?? "It stands above \"\(name)\". Ask its authority for a new one: keyfob cert import FILE"
-                    : error?.hint)
+                    ? successor.map { [Remedy("It is trusted, and its next version is not", $0)] }
+                        ?? [
+                            "It is above \"\(name)\".",
+                            Remedy("Ask its authority for a new one and import it", .importCertificate),
+                        ]
+                    : error?.remedies ?? [])
         case .issuerNotFound, .leafNotVerified:
+            let subject: Certificate.Subject = isFile ? .file : .name(certificate.word(for: name))
             return make(
                 .chainIncomplete,
                 "no issuer certificate for \"\(isLeaf ? name : culprit.subjectSummary ?? name)\" (issuer \(issuer)).",
-                culprit.issuerAdvice(fetchingFor: hasFetched ? nil : isFile ? "FILE" : certificate.word(for: name)))
+                culprit.issuerAdvice(fetchingFor: hasFetched ? nil : subject))
         case .selfSigned, .untrustedRoot:
             let anchor: String? = isLeaf ? isFile ? nil : certificate.word(for: name) : root
             return make(
@@ -63,7 +66,7 @@ extension CertificateVerification {
                     ? "certificate \"\(name)\" signed itself, and you have not decided to trust it."
                     : "certificate \"\(name)\" leads to \"\(culprit.subjectSummary ?? "(no name)")\", "
                         + "which you have not decided to trust.",
-                "If you do: keyfob trust add \(anchor ?? "FILE")\(Keychain.trustOptions(for: [usage])) --scope user")
+                [Remedy("If you do", .trust(anchor, usages: Keychain.names(of: [usage]), isForUser: true))])
         case .hostMismatch, .addressMismatch:
             let names = certificate.subjectAlternativeNames
             let listed = names.prefix(8).map { $0.ipText ?? $0.text }.joined(separator: ", ")
@@ -75,24 +78,27 @@ extension CertificateVerification {
                     ? "It names no address: connect by name. It is for: " + listed : "It is for: " + listed
             return make(
                 .certificateHostMismatch,
-                "certificate \"\(name)\" is not for \(isForAddress ? "address" : "host") \"\(host ?? "")\".", hint)
+                "certificate \"\(name)\" is not for \(isForAddress ? "address" : "host") \"\(host ?? "")\".",
+                [Remedy(hint)])
         case .wrongPurpose:
             return make(
                 .certificateUsageMismatch, "\(called)\(above) is not for usage \"\(usage)\".",
                 culprit.extendedKeyUsage.isEmpty
-                    ? nil : "It is for: " + culprit.extendedKeyUsage.map(\.description).joined(separator: ", "))
+                    ? []
+                    : [Remedy("It is for: " + culprit.extendedKeyUsage.map(\.description).joined(separator: ", "))])
         default:
-            let next = renewal ?? KeychainError.renewal(of: name, options: " --new-key")
-            let remedy = isLeaf && !isFile ? ". " + next : ", from the authority above it."
-            let hint: String? = switch code {
+            let isRenewable = isLeaf && !isFile
+            let remedies: [Remedy]
+            switch code {
             case .weakSignature, .weakKey, .weakAuthorityKey:
-                "Nobody should accept it any more. It needs a new one"
-                    + (code == .weakSignature ? ", signed with SHA-256 or better" : ", with a key of 2048 bits or more")
-                    + remedy
-            case .nameNotPermitted, .nameExcluded: "An authority above it may not issue for this name."
-            default: nil
+                let need = code == .weakSignature ? "signed with SHA-256 or better" : "with a key of 2048 bits or more"
+                let source = isRenewable ? "." : ", from the authority above it."
+                remedies = [Remedy("It is too weak. A new one is needed, \(need)\(source)")]
+                    + (isRenewable ? renewal ?? KeychainError.renewal(of: name, [.newKey]) : [])
+            case .nameNotPermitted, .nameExcluded: remedies = ["An authority above it may not issue for this name."]
+            default: remedies = []
             }
-            return make(.certificateInvalid, "\(called)\(above) is not accepted: \(code).", hint)
+            return make(.certificateInvalid, "\(called)\(above) is not accepted: \(code).", remedies)
         }
     }
 
@@ -114,19 +120,25 @@ extension CertificateVerification {
 }
 
 extension Certificate {
-    /// The word for the certificate in commands that also take files, in which a name with a slash is a path.
+    /// The name of the certificate where a file could be named too, and a name with a slash is a path.
     func word(for name: String) -> String {
-        name.contains("/") || name.hasPrefix("-")
-            ? "sha256:" + sha256Fingerprint.hexadecimal.prefix(16) : ShellWord.quoted(name)
+        name.contains("/") || name.hasPrefix("-") ? "sha256:" + sha256Fingerprint.hexadecimal.prefix(16) : name
+    }
+
+    /// A certificate whose chain is incomplete: an item of the keychain, or a file.
+    enum Subject {
+        case name(String)
+        case file
     }
 
     /// How to get the certificate of the issuer.
     ///
-    /// - Parameter word: The certificate whose chain is incomplete; `nil` if fetching did not help.
-    func issuerAdvice(fetchingFor word: String?) -> String {
-        let advice = "Add it: keyfob cert import FILE"
-        guard let word, !issuerPlaces.isEmpty else { return advice }
-        return advice + ", or fetch it: keyfob cert chain \(word) --fetch"
+    /// - Parameter subject: The certificate whose chain is incomplete; `nil` if fetching did not help.
+    func issuerAdvice(fetchingFor subject: Subject?) -> [Remedy] {
+        let advice = [Remedy("Add it", .importCertificate)]
+        guard let subject, !issuerPlaces.isEmpty else { return advice }
+        let name: String? = if case .name(let name) = subject { name } else { nil }
+        return advice + [Remedy("Or fetch it", .fetchChain(name))]
     }
 }
 
@@ -144,10 +156,10 @@ extension KeychainError {
     /// Returns the error for a certificate that is not valid on a date, or `nil` if it is valid.
     ///
     /// - Parameters:
-    ///   - renewal: The hint for an expired certificate; `nil` if it is unknown whether the key is here.
+    ///   - renewal: The remedies for an expired certificate; `nil` if it is unknown whether the key is here.
     ///   - remark: An addition to the hint for a certificate that is not valid yet.
     package static func validity(
-        of certificate: Certificate, name: String, on date: Date, renewal: @autoclosure () -> String? = nil,
+        of certificate: Certificate, name: String, on date: Date, renewal: @autoclosure () -> [Remedy]? = nil,
         remark: String? = nil
     ) -> KeychainError? {
         let format = Date.ISO8601FormatStyle()
@@ -160,7 +172,7 @@ extension KeychainError {
                 .certificateExpired,
                 "certificate \"\(name)\" expired on \(day)"
                     + (isNow ? " (\(ago))." : ", before \(date.formatted(format))."),
-                hint: renewal() ?? Self.renewal(of: name),
+                remedies: renewal() ?? Self.renewal(of: name),
                 details: ["certificate": name, "not_after": certificate.notAfter.formatted(format)])
         }
         guard date < certificate.notBefore else { return nil }
@@ -176,9 +188,11 @@ extension KeychainError {
 
     /// How to get the next certificate, if it is unknown without a PIN whether the key is here.
     ///
-    /// - Parameter options: Options of the renewal command, each preceded by a space.
-    fileprivate static func renewal(of name: String, options: String = "") -> String {
-        "If its key is here: keyfob identity renew \(ShellWord.operand(name, with: options))     "
-            + "If it is not, get a new one from the authority above it: keyfob cert import FILE"
+    /// - Parameter changes: How the renewal differs from the usual one.
+    fileprivate static func renewal(of name: String, _ changes: [Remedy.Renewal] = []) -> [Remedy] {
+        [
+            Remedy("If its key is here", .renewIdentity(name, changes)),
+            Remedy("If it is not, get a new one from the authority above it", .importCertificate),
+        ]
     }
 }

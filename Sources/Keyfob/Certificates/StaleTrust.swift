@@ -8,8 +8,8 @@ package struct StaleTrust: Sendable {
     package let versions: [String]
     /// Whether all of them have expired, so that trusting them has no effect.
     package let isExpired: Bool
-    /// The command that trusts the version in use for the same usages.
-    package let command: String
+    /// Trust in the version in use for the same usages.
+    package let operation: Remedy.Operation
 }
 
 /// Hints about trust: the certificate to trust, by a word that is unambiguous, and the usages.
@@ -37,16 +37,15 @@ extension Keychain {
         let name = try word(for: certificate, called: change.identity.label)
         return StaleTrust(
             versions: versions, isExpired: left.allSatisfy { $0.certificate.notAfter < now },
-            command: "keyfob trust add \(name)\(Self.trustOptions(for: left.flatMap(\.usages)))")
+            operation: .trust(name, usages: Self.names(of: left.flatMap(\.usages))))
     }
 
-    /// The arguments of `keyfob trust add` that trust the successor of an expired anchor for which a verification
-    /// failed.
+    /// Trust in the successor of an expired anchor for which a verification failed.
     ///
     /// The successor is a valid certificate with the anchor's subject and key; `nil` if there is none.
     ///
     /// - Throws: `KeychainError`; the errors of `unlock()`, and of reading the keychain.
-    package func successor(in verification: CertificateVerification) throws -> String? {
+    package func successor(in verification: CertificateVerification) throws -> Remedy.Operation? {
         guard let failure = verification.result.failure, failure.code == .expired, let expired = failure.certificate
         else { return nil }
         let usages = try trustAnchors().filter { $0.certificate == expired }.flatMap(\.usages)
@@ -59,14 +58,16 @@ extension Keychain {
             $0.certificate.subject == expired.subject && $0.certificate.publicKey == expired.publicKey
                 && $0.certificate.isValid(on: verification.date)
         }.max { $0.certificate.notAfter < $1.certificate.notAfter }
-        return try next.map { try word(for: $0.certificate, called: $0.label) + Self.trustOptions(for: usages) }
+        return try next.map {
+            .trust(try word(for: $0.certificate, called: $0.label), usages: Self.names(of: usages))
+        }
     }
 
-    /// The word for a certificate of the keychain in commands that also take files: its label if unique, otherwise its
+    /// The name of a certificate of the keychain where a file could be named too: its label if unique, otherwise its
     /// fingerprint.
     ///
-    /// - Parameter label: The label in the keychain; that of the object on the token, by which those commands search,
-    ///   may differ.
+    /// - Parameter label: The label in the keychain; that of the object on the token, by which a search goes, may
+    ///   differ.
     /// - Throws: `KeychainError` if the vault, or the token if it is needed, cannot be read.
     package func word(for certificate: Certificate, called label: String?) throws -> String {
         let fingerprint = "sha256:" + certificate.sha256Fingerprint.hexadecimal.prefix(16)
@@ -76,9 +77,8 @@ extension Keychain {
         return isOnlyOne ? certificate.word(for: label) : fingerprint
     }
 
-    /// The options of `keyfob trust add` for exactly these usages, each preceded by a space.
-    static func trustOptions(for usages: [CertificateUsage]) -> String {
-        guard !usages.contains(.any) else { return "" }
-        return Set(usages.map(\.rawValue)).sorted().map { " --for \(ShellWord.quoted($0))" }.joined()
+    /// The names of the usages for which a certificate is to be trusted; none for all.
+    static func names(of usages: [CertificateUsage]) -> [String] {
+        usages.contains(.any) ? [] : Set(usages.map(\.rawValue)).sorted()
     }
 }

@@ -47,12 +47,13 @@ public struct AuthorityIssuer: CertificateIssuer {
         let certificate = try key.checkingSignature { try unsigned.signed { try key.sign($0, using: $1) } }
         // Checks name constraints and the other limits in the authority's certificate.
         let verdict = try CertificateChain.verify(leaf: certificate, intermediates: [], anchors: [authority])
-        let command = "keyfob \(isForeign ? "-k \(ShellWord.quoted(keychain.name)) " : "")cert"
+        // An authority in another keychain: the remedies concern that one.
+        let place = isForeign ? ["keychain": keychain.name] : [:]
         if let failure = verdict.failure {
             throw KeychainError(
                 .invalidArgument, "authority \"\(name)\" may not issue this certificate: \(failure.code).",
-                hint: "See what it is for: \(command) show \(ShellWord.operand(name))",
-                details: ["reason": failure.code.description])
+                remedies: [Remedy("See what it is for", .showCertificate(name))],
+                details: place.merging(["reason": failure.code.description]) { $1 })
         }
         let above = try keychain.chain(of: authority).certificates
         if let (usage, issuer) = Self.usageNotAllowed(of: certificate, by: above) {
@@ -61,14 +62,14 @@ public struct AuthorityIssuer: CertificateIssuer {
                 .invalidArgument,
                 "authority \"\(name)\" may not issue this certificate: "
                     + "\(issuer.subjectSummary ?? name) is not for \(usage).",
-                hint: "It is for: \(allowed). See \(command) chain \(authority.word(for: name))",
-                details: ["usage": usage.description])
+                remedies: [Remedy("It is for: \(allowed)."), Remedy("See", .showChain(authority.word(for: name)))],
+                details: place.merging(["usage": usage.description]) { $1 })
         }
         if let reason = try Self.refusal(of: certificate, by: above) {
             throw KeychainError(
                 .invalidArgument, "those above authority \"\(name)\" do not allow this certificate: \(reason).",
-                hint: "See what they are for: \(command) chain \(authority.word(for: name))",
-                details: ["reason": reason])
+                remedies: [Remedy("See what they are for", .showChain(authority.word(for: name)))],
+                details: place.merging(["reason": reason]) { $1 })
         }
         return IssuedCertificate(certificate: certificate, chain: above)
     }
@@ -83,7 +84,7 @@ public struct AuthorityIssuer: CertificateIssuer {
     ) throws -> UnsignedCertificate {
         let (authority, now) = (try identity.certificate(), Date())
         let error = KeychainError.validity(
-            of: authority, name: name(authority), on: now, renewal: identity.renewalHint("Renew"))
+            of: authority, name: name(authority), on: now, renewal: identity.renewalRemedies("Renew"))
         if let error { throw error }
         let wanted = now + (lifetime ?? SelfIssuer.standardLifetime)
         return try KeychainError.describingRequests {

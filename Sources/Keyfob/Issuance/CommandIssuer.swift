@@ -27,7 +27,8 @@ public struct CommandIssuer: CertificateIssuer {
         guard reason == 0 else {
             let error = KeychainError.file("start", program, reason)
             throw KeychainError(
-                error.code, error.message, hint: "Give the program's path, as in --issuer exec:/usr/local/bin/sign",
+                error.code, error.message,
+                remedies: [Remedy("Give the program's path", .change(.issuer("exec:/usr/local/bin/sign")))],
                 details: error.details)
         }
         self.command = command

@@ -27,8 +27,8 @@ package struct HTTPRequest {
     package var body: Data?
     /// A PEM file of authorities to trust instead of the system's.
     package var authorityFile: String?
-    /// The hint if the server's certificate is not trusted; `nil` for the hint of other failures.
-    package var hintIfUntrusted: String?
+    /// The remedy if the server's certificate is not trusted; `nil` for the remedy of other failures.
+    package var remedyIfUntrusted: Remedy?
     /// Whether a request without TLS is allowed, and redirections are followed.
     let allowsPlain: Bool
 
@@ -111,8 +111,10 @@ package struct HTTPRequest {
         let host = URLComponents(string: url)?.host ?? url
         return KeychainError(
             .issuerFailed, "\(host) cannot be reached: \(reason).",
-            hint: ([60, 77].contains(status) ? hintIfUntrusted : nil)
-                ?? "Try it by hand: curl -v \(ShellWord.quoted(url))",
+            remedies: [
+                ([60, 77].contains(status) ? remedyIfUntrusted : nil)
+                    ?? Remedy("Try it by hand: curl -v \(ShellWord.quoted(url))")
+            ],
             details: ["url": url, "curl": String(status)])
     }
 

@@ -266,8 +266,9 @@ extension Keychain {
         return KeychainError(
             .duplicateItem,
             "key \"\(name)\" is on token \"\(token.label)\" still: older versions of the identity have it.",
-            hint: "Destroy them: keyfob identity retire \(ShellWord.operand(name)). "
-                + "Or go on with one: keyfob identity use \(ShellWord.operand(version))",
+            remedies: [
+                Remedy("Destroy them", .retireIdentity(name)), Remedy("Or go on with one", .useIdentity(version)),
+            ],
             details: error.details, cause: error)
     }
 
@@ -306,7 +307,7 @@ extension Keychain {
             throw KeychainError(
                 .duplicateItem,
                 "a key \"\(label)\" without a certificate exists already on token \"\(token.label)\", of another kind.",
-                hint: "Name its kind, or remove it: keyfob key rm \(ShellWord.operand(label))",
+                remedies: [Remedy("Name its kind, or remove it", .removeKey(label))],
                 details: ["key": label, "token": token.label])
         }
         return key
@@ -402,13 +403,13 @@ extension Keychain {
         }
     }
 
-    /// The error of an attempt whose key is kept, with a hint about the key.
+    /// The error of an attempt whose key is kept, with remedies that concern the key.
     private static func keeping(_ key: Item, isUsedAgain: Bool, after error: any Error) -> any Error {
         guard let error = error as? KeychainError, let label = key.attributes[.label]?.text else { return error }
-        let remark = "The key is kept: \(isUsedAgain ? "the same command goes on with it, " : "")"
-            + "keyfob key rm \(ShellWord.operand(label)) removes it."
+        let remark = isUsedAgain ? "The key is kept, and the next attempt uses it. To remove it"
+            : "The key is kept. To remove it"
         return KeychainError(
-            error.code, error.message, hint: [error.hint, remark].compactMap(\.self).joined(separator: "\n"),
+            error.code, error.message, remedies: error.remedies + [Remedy(remark, .removeKey(label))],
             details: error.details, cause: error.cause)
     }
 
@@ -440,7 +441,7 @@ extension Keychain {
     func isTaken(_ name: String, by identity: Identity? = nil) -> KeychainError {
         KeychainError(
             .duplicateItem, "identity \"\(name)\" already exists in keychain \"\(self.name)\".",
-            hint: identity?.renewalHint("Renew it") ?? "Renew it: keyfob identity renew \(ShellWord.operand(name))",
+            remedies: identity?.renewalRemedies("Renew it") ?? [Remedy("Renew it", .renewIdentity(name))],
             details: ["name": name, "keychain": self.name])
     }
 }

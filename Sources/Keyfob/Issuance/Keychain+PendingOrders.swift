@@ -67,7 +67,7 @@ extension Keychain {
     static func changed(_ name: String, _ outcome: String) -> KeychainError {
         KeychainError(
             .vaultBusy, "identity \"\(name)\" was changed by another process meanwhile; \(outcome)",
-            hint: "See what it has now: keyfob identity show \(ShellWord.operand(name))", details: ["name": name])
+            remedies: [Remedy("See what it has now", .showIdentity(name))], details: ["name": name])
     }
 
     /// Whether any process is ordering a certificate for the name now.
@@ -103,8 +103,8 @@ extension Keychain {
         do {
             if let label = order.label, let key = try uncertifiedKey(called: label) {
                 report(
-                    "key \"\(label)\" of a renewal that failed left: keyfob key rm "
-                        + ShellWord.operand(key.label ?? label))
+                    "key \"\(key.label ?? label)\" of a failed renewal is still on the token; "
+                        + "remove it if it is not used")
             }
             for identifier in order.newKeys {
                 guard let key = try uncertifiedKey(identifier) else { continue }

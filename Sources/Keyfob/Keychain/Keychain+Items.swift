@@ -85,7 +85,7 @@ extension Keychain {
     public func only<Result: KeychainItem>(_ query: Query<Result>) throws -> Result {
         let found = try findItems(query.criteria)
         guard let first = found.first else {
-            throw KeychainError(.itemNotFound, "no such item in keychain \"\(name)\".", hint: "All items: keyfob ls")
+            throw noSuchItem
         }
         guard found.count == 1 else {
             let titles = found.prefix(5).map { $0.attributes.title(of: $0.itemClass) }.joined(separator: ", ")
@@ -264,7 +264,7 @@ extension Keychain {
             ? try updateOnToken(criteria, changes: changes, removing: removing, secret: secret)
             : try updateRows(criteria, changes: changes, removing: removing, secret: secret)
         guard count > 0 else {
-            throw KeychainError(.itemNotFound, "no such item in keychain \"\(name)\".", hint: "All items: keyfob ls")
+            throw noSuchItem
         }
         return count
     }
@@ -338,7 +338,7 @@ extension Keychain {
             guard try !findItems(Criteria(reference)).isEmpty else { throw error }
             throw KeychainError(
                 .refused, "\"\(label)\" was given another name meanwhile; it was not removed.",
-                hint: "Look what there is now: keyfob identity ls", details: ["name": label])
+                remedies: [Remedy("See what there is now", .listIdentities)], details: ["name": label])
         }
     }
 
@@ -354,8 +354,13 @@ extension Keychain {
         let criteria = try changing(criteria)
         let count = criteria.itemClass.livesOnToken ? try deleteOnToken(criteria) : try deleteRows(criteria)
         guard count > 0 else {
-            throw KeychainError(.itemNotFound, "no such item in keychain \"\(name)\".", hint: "All items: keyfob ls")
+            throw noSuchItem
         }
         return count
+    }
+
+    private var noSuchItem: KeychainError {
+        KeychainError(
+            .itemNotFound, "no such item in keychain \"\(name)\".", remedies: [Remedy("All items", .listItems)])
     }
 }

@@ -154,16 +154,18 @@ extension Keychain {
         return item
     }
 
-    /// The attributes of a row; the error for a damaged row has a hint with the command that removes it.
+    /// The attributes of a row; the error for a damaged row says how to remove it.
     private func openAttributes(_ row: SealedRow, _ keys: VaultKeys) throws -> (ItemClass, ItemAttributes) {
         do { return try keys.openAttributes(row) } catch let error as KeychainError
             where error.code == .vaultDamaged && !keys.opens(row)
         {
-            let check = "keyfob keychain check \(ShellWord.quoted(name))"
             throw KeychainError(
                 error.code, error.message,
-                hint: "Restore it from a backup. The other items are not affected. Which are damaged: \(check)     "
-                    + "Without a backup they can be removed: \(check) --remove-damaged",
+                remedies: [
+                    "Restore it from a backup. The other items are not affected.",
+                    Remedy("See which are damaged", .checkKeychain(name)),
+                    Remedy("Without a backup they can be removed", .checkKeychain(name, .removingDamage)),
+                ],
                 details: error.details, cause: error.cause)
         }
     }
@@ -450,12 +452,14 @@ extension Keychain {
                 .duplicateItem,
                 "a certificate of the same issuer with the same serial number as \"\(title)\" is in keychain "
                     + "\"\(name)\" already.",
-                hint: "See which: keyfob cert ls     It has to go first: keyfob cert rm NAME",
+                remedies: [
+                    Remedy("See which", .listCertificates), Remedy("Remove it first", .removeCertificate(nil)),
+                ],
                 details: ["keychain": name, "name": title, "taken": "issuer_and_serial_number"])
         }
         return KeychainError(
             .duplicateItem, "\"\(title)\" already exists in keychain \"\(name)\".",
-            hint: "Replace it: add --replace. Keep it quietly: --if-missing",
+            remedies: [Remedy("Replace it", .change(.replacing)), Remedy("Keep it", .change(.keeping))],
             details: ["keychain": name, "name": title])
     }
 

@@ -19,8 +19,7 @@ extension Keychain {
                 .vaultDamaged,
                 "wrapping key \"\(row.keyID)\" of keychain \"\(name)\" does not open what it sealed: it was damaged, or "
                     + "is another one. Nothing was stored.",
-                hint: "Restore the token's files from a backup; then look: keyfob keychain check "
-                    + ShellWord.operand(name),
+                remedies: [Remedy("Restore the token's files from a backup; then look", .checkKeychain(name))],
                 details: ["key": row.keyID])
         }
         return try rows.map { row in

@@ -73,7 +73,8 @@ struct KeychainArchive {
     static func exists(_ path: String) -> KeychainError {
         KeychainError(
             .refused, "\(path) exists already; nothing was written.",
-            hint: "Give another file, or replace this one: --force", details: ["path": path])
+            remedies: [Remedy("Give another file, or replace this one", .change(.overwriting))],
+            details: ["path": path])
     }
 
     private var digests: String {

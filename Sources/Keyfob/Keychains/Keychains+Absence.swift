@@ -11,7 +11,7 @@ extension Keychains {
         let name = configuration.name
         return KeychainError(
             .noSuchKeychain, "keychain \"\(name)\" was removed while it was in use; nothing was stored in it.",
-            hint: "Which there are: keyfob keychain ls", details: ["keychain": name], cause: error)
+            remedies: [Remedy("All keychains", .listKeychains)], details: ["keychain": name], cause: error)
     }
 
     /// Returns whether the keychain was removed, even if another one has its name now.
@@ -26,16 +26,18 @@ extension Keychains {
 
     /// Returns the error, with a remedy if the vault or a PIN that Keyfob made is missing.
     private func remedied(_ error: KeychainError, _ configuration: KeychainConfiguration) -> KeychainError {
-        let hint: String
+        let remedies: [Remedy]
         if error.code == .vaultUnavailable, lacksVault(configuration) {
-            hint = remedyOfMissingVault(configuration)
+            remedies = remediesOfMissingVault(configuration)
         } else if let file = ownPINFile(lackedBy: error, configuration) {
-            hint = "Mount what it lies on, or restore it from a backup: \(file). "
-                + "Keyfob made that PIN, and only that file contains it."
+            remedies = [
+                "Mount the file system that it is on, or restore it from a backup: \(file).",
+                "Keyfob made that PIN, and only that file contains it.",
+            ]
         } else {
             return error
         }
-        return KeychainError(error.code, error.message, hint: hint, details: error.details, cause: error.cause)
+        return KeychainError(error.code, error.message, remedies: remedies, details: error.details, cause: error.cause)
     }
 
     /// Returns the file of a PIN that Keyfob made, if the error says that this file is missing or empty.
@@ -48,12 +50,15 @@ extension Keychains {
         }
     }
 
-    /// Returns the remedy for a missing vault.
-    func remedyOfMissingVault(_ configuration: KeychainConfiguration) -> String {
+    /// Returns the remedies for a missing vault.
+    func remediesOfMissingVault(_ configuration: KeychainConfiguration) -> [Remedy] {
         let loss = configuration.module == .softHSM
             ? "remove the keychain, and with it the keys and certificates on its token" : "remove the keychain"
-        return "Mount what it lies on. \(KeychainError.restoring(vault: configuration.vault))     Where it is gone for "
-            + "good, \(loss): keyfob keychain rm \(ShellWord.quoted(configuration.name)) --without-vault"
+        return [
+            "Mount the file system that it is on.",
+            Remedy(KeychainError.restoring(vault: configuration.vault)),
+            Remedy("If it is lost, \(loss)", .removeKeychain(configuration.name, lacking: .vault)),
+        ]
     }
 
     /// Returns whether the vault of a keychain is known to be missing.
@@ -70,6 +75,6 @@ extension Keychains {
         let (name, vault) = (configuration.name, configuration.vault)
         throw KeychainError(
             .vaultUnavailable, "the vault of keychain \"\(name)\" is not there: \(vault); nothing was removed.",
-            hint: remedyOfMissingVault(configuration), details: ["keychain": name, "path": vault])
+            remedies: remediesOfMissingVault(configuration), details: ["keychain": name, "path": vault])
     }
 }

@@ -192,13 +192,13 @@ extension Keychains {
         if let other = try all().first(where: { $0.uuid == saved.uuid }) {
             throw KeychainError(
                 .duplicateKeychain, "keychain \"\(other.name)\" is the one in the backup; nothing was changed.",
-                hint: "To go back to the backup, remove that keychain first: keyfob keychain rm \(other.name)",
+                remedies: [Remedy("To go back to the backup, remove that keychain first", .removeKeychain(other.name))],
                 details: ["keychain": other.name])
         }
         guard !exists(name) else {
             throw KeychainError(
                 .duplicateKeychain, "a keychain \"\(name)\" exists already; nothing was changed.",
-                hint: "Give the restored one another name: --name OTHER", details: ["keychain": name])
+                remedies: [Remedy("Give the restored one another name", .change(.name))], details: ["keychain": name])
         }
         return Backup(keychain: name, containsPIN: containsPIN, containsToken: containsToken)
     }
@@ -272,9 +272,9 @@ extension Keychains {
                 .tokenAmbiguous,
                 "the token in the backup is there already (serial \(serial ?? "")), and SoftHSM cannot hold it twice; "
                     + "nothing was changed.",
-                hint: isNamed
-                    ? "Remove the keychain that uses it first: keyfob keychain ls"
-                    : "No keychain uses it. Move it away, and keep it: \(present.filePath)",
+                remedies: isNamed
+                    ? [Remedy("Remove the keychain that uses it first", .listKeychains)]
+                    : [Remedy("No keychain uses it. Move it away, and keep it: \(present.filePath)")],
                 details: ["path": present.filePath])
         }
         guard unsafe rename(staged.filePath, target.filePath) == 0 else {

@@ -170,7 +170,7 @@ extension Keychains {
         } catch let error as KeychainError {
             throw KeychainError(
                 error.code, "keychain \"\(name)\" is removed only in part: \(error.message)",
-                hint: "Remove the rest: keyfob keychain rm \(name)", details: error.details, cause: error)
+                remedies: [Remedy("Remove the rest", .removeKeychain(name))], details: error.details, cause: error)
         }
     }
 
@@ -258,8 +258,10 @@ extension Keychains {
         let tokens = softHSM.tokensDirectory.filePath
         return KeychainError(
             .tokenAbsent, "the token of keychain \"\(configuration.name)\" is not in \(tokens); nothing was removed.",
-            hint: "Mount what it lies on. Where it is gone for good, remove the rest: keyfob keychain rm "
-                + "\(configuration.name) --without-token",
+            remedies: [
+                "Mount the file system that it is on.",
+                Remedy("If it is lost, remove the rest", .removeKeychain(configuration.name, lacking: .token)),
+            ],
             details: ["keychain": configuration.name, "path": tokens])
     }
 
@@ -269,8 +271,10 @@ extension Keychains {
             .refused,
             "it is unknown whether the token of keychain \"\(name)\" is there: \(places) cannot be read; nothing was "
                 + "removed.",
-            hint: "Restore token.object in it from a backup. Where the token is gone for good, remove the rest: "
-                + "keyfob keychain rm \(name) --without-token",
+            remedies: [
+                "Restore token.object in it from a backup.",
+                Remedy("If the token is lost, remove the rest", .removeKeychain(name, lacking: .token)),
+            ],
             details: ["keychain": name, "path": directories.first ?? ""])
     }
 }

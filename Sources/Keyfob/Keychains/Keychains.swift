@@ -116,7 +116,7 @@ public struct Keychains: Sendable {
             // The user did not type this name.
             throw KeychainError(
                 .invalidConfiguration, "\(defaultFile.filePath) does not hold the name of a keychain.",
-                hint: "Choose one again: keyfob keychain default NAME     Which there are: keyfob keychain ls",
+                remedies: [Remedy("Choose one again", .setDefaultKeychain), Remedy("All keychains", .listKeychains)],
                 cause: error)
         }
         // The configuration names a library to load and a command that prints the PIN, so other users must not write
@@ -149,25 +149,30 @@ public struct Keychains: Sendable {
             return KeychainError(
                 others.isEmpty ? .notInitialized : .noSuchKeychain,
                 "there is no keychain \"\(name)\": its removal has not finished.",
-                hint: "Remove the rest: keyfob keychain rm \(ShellWord.operand(name))", details: ["keychain": name])
+                remedies: [Remedy("Remove the rest", .removeKeychain(name))], details: ["keychain": name])
         }
         if others.isEmpty {
             return KeychainError(
-                .notInitialized, "there is no keychain yet.", hint: "Make one: keyfob init",
+                .notInitialized, "there is no keychain yet.", remedies: [Remedy("Make one", .createKeychain)],
                 details: ["keychain": name])
         }
         guard isNamed || name != Self.usualName else {
             return KeychainError(
                 .noSuchKeychain, "there is no keychain \"\(name)\", and no other is the default one.",
-                hint: "Name one: --keychain NAME     Make one the default: keyfob keychain default NAME     "
-                    + "There are: \(others.joined(separator: ", "))",
+                remedies: [
+                    Remedy("Name one", .change(.keychain)), Remedy("Make one the default", .setDefaultKeychain),
+                    Remedy("There are: \(others.joined(separator: ", "))"),
+                ],
                 details: ["keychain": name])
         }
         guard isNamed else {
             // The user did not type this name, so the message says where it comes from and how to change it.
             return KeychainError(
                 .noSuchKeychain, "there is no keychain \"\(name)\", which is the default one.",
-                hint: "Choose another: keyfob keychain default NAME     There are: \(others.joined(separator: ", "))",
+                remedies: [
+                    Remedy("Choose another", .setDefaultKeychain),
+                    Remedy("There are: \(others.joined(separator: ", "))"),
+                ],
                 details: ["keychain": name])
         }
         return KeychainError(
@@ -288,7 +293,7 @@ public struct Keychains: Sendable {
             guard let module = try Module.registered(named: name) else {
                 throw KeychainError(
                     .moduleNotLoaded, "PKCS#11 module \"\(name)\" is not configured.",
-                    hint: "Registered modules: keyfob token ls")
+                    remedies: [Remedy("Registered modules", .listTokens)])
             }
             return module
         }
@@ -306,7 +311,9 @@ public struct Keychains: Sendable {
                 .invalidArgument,
                 "a keychain with a token of its own has a name of at most \(SoftHSMDirectory.longestLabel) bytes; this "
                     + "one has \(name.utf8.count).",
-                hint: "The token is called like the keychain. On a token that is there: --token NAME")
+                remedies: [
+                    "The token is called like the keychain.", Remedy("To use a token that exists", .change(.token)),
+                ])
         }
         let isFine = !name.isEmpty && name.utf8.count <= 64 && !name.hasPrefix(".") && !name.hasPrefix("-")
             && name.unicodeScalars.allSatisfy { scalar in

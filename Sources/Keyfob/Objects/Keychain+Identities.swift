@@ -22,9 +22,12 @@ public struct IdentityFinding: Sendable, Hashable {
     /// A description for people.
     public let text: String
     /// What to do, if anything.
-    public var hint: String?
+    public let remedies: [Remedy]
     /// For programs: `origin` of trust, `system` or `keychain`; `reason`, the error code of the failure.
     public var details: [String: String] = [:]
+
+    /// What to do, if anything, without the operations that `remedies` name.
+    public var hint: String? { remedies.hint }
 }
 
 extension Keychain {
@@ -47,8 +50,8 @@ extension Keychain {
     @available(*, noasync, message: "use the asynchronous form")
     public func checkIdentity(_ identity: Identity, on date: Date = Date()) throws -> [IdentityFinding] {
         var findings: [IdentityFinding] = []
-        func add(_ state: IdentityFinding.State, _ name: String, _ text: String, _ hint: String? = nil) {
-            findings.append(IdentityFinding(state: state, name: name, text: text, hint: hint))
+        func add(_ state: IdentityFinding.State, _ name: String, _ text: String, _ remedies: [Remedy] = []) {
+            findings.append(IdentityFinding(state: state, name: name, text: text, remedies: remedies))
         }
         _ = try keys()
         let certificate = try identity.certificate()
@@ -58,7 +61,7 @@ extension Keychain {
             _ = try token.withSession(.read) { try token.verifiedHandle(of: object, in: $0) }
             add(.good, "key", "key on token")
         } catch let error as KeychainError where error.code == .itemNotFound {
-            add(.bad, "key", "the key is not on the token", "What is there: keyfob token show --objects")
+            add(.bad, "key", "the key is not on the token", [Remedy("See what is there", .listObjects())])
             return findings
         }
         let isMatching = object.publicKeyHash.map { $0 == certificate.publicKey.identifier } ?? true
@@ -69,7 +72,7 @@ extension Keychain {
         try checkSignature(key, add)
         let renewal = try renewalAdvice(for: identity)
         if date < certificate.notBefore {
-            add(.bad, "validity", "not valid yet", "Check the clock, or wait.")
+            add(.bad, "validity", "not valid yet", ["Check the clock, or wait."])
         } else if date > certificate.notAfter {
             add(.bad, "validity", "expired", renewal)
         } else if try identity.lifetimeUsed(on: date) > RenewalPolicy.dueAfter {
@@ -90,10 +93,10 @@ extension Keychain {
                 IdentityFinding(
                     state: .warning, name: "chain",
                     text: "no issuer certificate (issuer \(certificate.issuer.commonName ?? "unknown"))",
-                    hint: certificate.issuerAdvice(fetchingFor: certificate.word(for: name)))
+                    remedies: certificate.issuerAdvice(fetchingFor: .name(certificate.word(for: name))))
             ]
         }
-        let complete = IdentityFinding(state: .good, name: "chain", text: "chain", hint: nil)
+        let complete = IdentityFinding(state: .good, name: "chain", text: "chain", remedies: [])
         let extended = certificate.extendedKeyUsage
         let usage = [.server, .client, .email].first { (usage: CertificateUsage) in
             usage.extendedKeyUsage.map { extended.contains($0) } ?? false
@@ -107,7 +110,8 @@ extension Keychain {
             return [
                 complete,
                 IdentityFinding(
-                    state: .warning, name: "trust", text: "trust unknown: \(error.message)", hint: error.hint),
+                    state: .warning, name: "trust", text: "trust unknown: \(error.message)",
+                    remedies: error.remedies),
             ]
         }
         let failure = try result.error(
@@ -117,7 +121,7 @@ extension Keychain {
             return [
                 complete,
                 IdentityFinding(
-                    state: .good, name: "trust", text: "trusted by the \(origin.rawValue)", hint: nil,
+                    state: .good, name: "trust", text: "trusted by the \(origin.rawValue)", remedies: [],
                     details: ["origin": origin.rawValue]),
             ]
         }
@@ -130,7 +134,7 @@ extension Keychain {
             text: "chain ends at \(last.subjectSummary ?? "unknown"), whose issuer "
                 + "\(last.issuer.commonName ?? "unknown") is not here: "
                 + "the root, or an intermediate that servers must send",
-            hint: last.issuerAdvice(fetchingFor: certificate.word(for: name)))
+            remedies: last.issuerAdvice(fetchingFor: .name(certificate.word(for: name))))
         let text: String
         if !isUnknown {
             text = error.message.hasSuffix(".") ? String(error.message.dropLast()) : error.message
@@ -145,10 +149,11 @@ extension Keychain {
             isOpen ? end : complete,
             IdentityFinding(
                 state: isUnknown ? .warning : .bad, name: "trust", text: text,
-                hint: isUnknown
-                    ? "Clients that trust it themselves accept it. To trust it here: keyfob trust add "
-                        + (try word(forRoot: last) ?? "FILE")
-                    : error.hint,
+                remedies: isUnknown
+                    ? [
+                        "Clients that trust it themselves accept it.",
+                        Remedy("To trust it here", .trust(try word(forRoot: last))),
+                    ] : error.remedies,
                 details: ["reason": error.code.rawValue]),
         ]
     }
@@ -161,7 +166,7 @@ extension Keychain {
     }
 
     private func checkSignature(
-        _ key: TokenKey, _ add: (IdentityFinding.State, String, String, String?) -> Void
+        _ key: TokenKey, _ add: (IdentityFinding.State, String, String, [Remedy]) -> Void
     ) throws {
         let scheme: SignatureScheme = switch key.publicKey.algorithm {
         case .ec: .ecdsa(.sha256)
@@ -174,20 +179,20 @@ extension Keychain {
             var signature: [UInt8] = []
             let elapsed = try clock.measure { signature = try key.sign(challenge, using: scheme) }
             guard try key.publicKey.verify(Data(signature), of: Data(challenge), using: scheme) else {
-                return add(.bad, "signature", "its signature does not verify", "Is the certificate for another key?")
+                return add(.bad, "signature", "its signature does not verify", ["Is the certificate for another key?"])
             }
             let milliseconds = max(1, Int(elapsed / .milliseconds(1)))
-            add(.good, "signature", "signed a test challenge in \(milliseconds) ms", nil)
+            add(.good, "signature", "signed a test challenge in \(milliseconds) ms", [])
             // TLS 1.3 allows RSA only with PSS (RFC 8446 4.2.3).
             if scheme == .rsaPKCS1(.sha256), try key.proven([.rsaPSS(.sha256)]).isEmpty {
                 add(
                     .warning, "tls13",
                     "cannot sign for TLS 1.3: the token has neither RSA-PSS nor raw RSA for this key",
-                    "Servers and clients must allow TLS 1.2; or use an EC key.")
+                    ["Servers and clients must allow TLS 1.2; or use an EC key."])
             }
         } catch let error as KeychainError {
             let reason = error.message.hasSuffix(".") ? String(error.message.dropLast()) : error.message
-            add(.bad, "signature", "cannot sign: \(reason)", error.hint)
+            add(.bad, "signature", "cannot sign: \(reason)", error.remedies)
         }
     }
 
@@ -200,12 +205,12 @@ extension Keychain {
     @available(*, noasync, message: "use the asynchronous form")
     public func exportIdentity(_ identity: Identity, passphrase: SecretBytes) throws -> Data {
         let label = identity.attributes.title(of: .identity)
-        let word = ShellWord.operand(label)
-        let hint = "Use it in place: keyfob uri \(word)     Public parts: keyfob cert export --chain \(word)"
+        let remedies = [Remedy("Use it in place", .showURI(label)), Remedy("Public parts", .exportChain(label))]
         guard let object = identity.item.object, object.flags.contains(.extractable) else {
             throw KeychainError(
                 .keyNotExtractable,
-                "key \"\(label)\" cannot leave token \"\(token.label)\": it is marked not extractable.", hint: hint)
+                "key \"\(label)\" cannot leave token \"\(token.label)\": it is marked not extractable.",
+                remedies: remedies)
         }
         _ = try keys()
         let certificate = try identity.certificate()
@@ -216,7 +221,7 @@ extension Keychain {
                 .keyNotExtractable,
                 "key \"\(label)\" (\(certificate.publicKey.algorithm)) cannot leave token \"\(token.label)\", although "
                     + "it is marked extractable: the token does not give it out.",
-                hint: hint, details: error.details, cause: error)
+                remedies: remedies, details: error.details, cause: error)
         }
         let above = Array(try chain(of: certificate).withoutRoot.dropFirst())
         do {

@@ -194,7 +194,7 @@ extension Keychain {
             guard names.insert(name).inserted else {
                 throw KeychainError(
                     .duplicateItem, "two identities are to be called \"\(name)\"; none was imported.",
-                    hint: "Number them under a name of yours: --name OTHER",
+                    remedies: [Remedy("Choose the name that the numbers are added to", .change(.name))],
                     details: ["keychain": self.name, "name": name])
             }
             let isTaken = try !isReplacing
@@ -202,7 +202,8 @@ extension Keychain {
             guard !isTaken else {
                 let error = duplicate(.identity, [.label: .string(name)])
                 throw KeychainError(
-                    error.code, error.message, hint: "Replace it: add --replace. Keep both: --name OTHER",
+                    error.code, error.message,
+                    remedies: [Remedy("Replace it", .change(.replacing)), Remedy("Keep both", .change(.name))],
                     details: error.details)
             }
         }

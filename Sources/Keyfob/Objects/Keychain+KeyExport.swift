@@ -41,7 +41,9 @@ extension Keychain {
             throw KeychainError(
                 .mechanismUnsupported,
                 "token \"\(token.label)\" wraps keys in a way of its own: the key does not come out whole.",
-                hint: "The key stays where it is. What the token can do: keyfob token mechanisms",
+                remedies: [
+                    "The key stays where it is.", Remedy("See what the token can do", .listMechanisms),
+                ],
                 details: ["token": token.label, "mechanism": wrapping.name], cause: error)
         }
         return try PrivateKey.load(der: pkcs8.prefix(Self.lengthOfDER(pkcs8)))

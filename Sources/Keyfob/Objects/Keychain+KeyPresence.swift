@@ -10,12 +10,14 @@ extension Keychain {
         return keys.contains { $0.publicKeyHash == publicKey.identifier }
     }
 
-    /// The end of a message: how to find the key of a certificate that was given for another key.
+    /// How to find the key of a certificate that was given for another key.
     ///
-    /// - Parameter isThere: Whether the token has the key; `nil` if unknown.
-    package static func advice(toFind publicKey: PublicKey, isThere: Bool?) -> String {
-        guard isThere != false else { return ". That key is not in the keychain either." }
-        let fingerprint = Digest.sha256(publicKey.subjectPublicKeyInfo).hexadecimal.prefix(16)
-        return ". Find the key: keyfob key ls --pub sha256:\(fingerprint)"
+    /// - Parameters:
+    ///   - start: The two keys.
+    ///   - isThere: Whether the token has the key; `nil` if unknown.
+    package static func advice(_ start: String, toFind publicKey: PublicKey, isThere: Bool?) -> [Remedy] {
+        guard isThere != false else { return [Remedy(start + ". That key is not in the keychain either.")] }
+        let fingerprint = "sha256:" + Digest.sha256(publicKey.subjectPublicKeyInfo).hexadecimal.prefix(16)
+        return [Remedy(start + "."), Remedy("Find the key", .listKeys(fingerprint: fingerprint))]
     }
 }

@@ -19,7 +19,9 @@ extension KeychainError {
         case .legacyEncryption:
             KeychainError(
                 .legacyEncryption, "\(fileName) uses \(error.algorithm ?? "an old cipher"), which is not allowed here.",
-                hint: "Read it all the same: --allow-legacy. Or re-export it with AES-256",
+                remedies: [
+                    Remedy("To read it", .change(.legacyEncryption)), "Or export it again with AES-256.",
+                ],
                 details: details, cause: error)
         case .damaged:
             KeychainError(
@@ -48,7 +50,7 @@ extension KeychainError {
         case .passphraseRequired:
             KeychainError(
                 .pinRequired, "\(fileName) is encrypted and no passphrase was given.",
-                hint: "Give a source: --pass-source file:… | env:… | prompt", details: details, cause: error)
+                remedies: [Remedy("Give a source", .change(.passphraseSource))], details: details, cause: error)
         case .damaged:
             KeychainError(
                 .fileDamaged, "\(fileName) is damaged: \(error.detail).", hint: "Get the file again.", details: details,

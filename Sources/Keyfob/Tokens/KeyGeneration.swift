@@ -168,8 +168,8 @@ extension Keychain {
         details["key"] = specification.description
         return KeychainError(
             .mechanismUnsupported, "token \"\(token.label)\" cannot generate \(specification) keys.",
-            hint: (kinds.isEmpty ? "" : "It supports: \(kinds.joined(separator: ", ")). ")
-                + "Choose one, or another token: keyfob token mechanisms",
+            remedies: (kinds.isEmpty ? [] : [Remedy("It supports: \(kinds.joined(separator: ", ")).")])
+                + [Remedy("Choose one, or another token", .listMechanisms)],
             details: details, cause: error.cause)
     }
 }

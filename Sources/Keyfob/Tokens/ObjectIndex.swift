@@ -160,7 +160,7 @@ final class ObjectIndex: Sendable {
         guard second.isWhole else {
             throw KeychainError(
                 .pinRequired, "token \"\(token.label)\" shows its private objects to nobody who is not logged in.",
-                hint: "Unlock the keychain: keyfob unlock")
+                remedies: [Remedy("Unlock the keychain", .unlock())])
         }
         return second
     }

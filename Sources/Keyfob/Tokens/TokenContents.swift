@@ -106,7 +106,7 @@ extension Keychain {
         }
         throw KeychainError(
             .tokenAbsent, "token \"\(token.label)\"\(token.uri.serial.map { " (serial \($0))" } ?? "") is not present.",
-            hint: "Insert it, or see what is there: keyfob token ls",
+            remedies: [Remedy("Insert it, or see what is there", .listTokens)],
             details: ["token": token.label])
     }
 }

@@ -42,7 +42,7 @@ extension TokenKey {
                 .identityMismatch,
                 "the certificate was not issued for the key that token \"\(keychain.token.label)\" has for it: a "
                     + "signature of the key does not verify with the certificate.",
-                hint: "Find the key: keyfob key ls")
+                remedies: [Remedy("Find the key", .listKeys())])
         }
         return proven
     }

@@ -153,9 +153,12 @@ public struct TokenKey: Sendable {
         return KeychainError(
             .tokenContractViolation,
             "token \"\(label)\" made a signature with \(name) that the key's public half does not verify.",
-            hint: "Try again. If it fails again the token or its module is broken, or a public key or certificate "
-                + "bears the key's identifier and is not its own: "
-                + "keyfob token show \(ShellWord.operand(label, with: " --objects"))",
+            remedies: [
+                Remedy(
+                    "Try again. If it fails again the token or its module is broken, or a public key or certificate "
+                        + "has the key's identifier and is not its own",
+                    .listObjects(token: label))
+            ],
             details: ["token": label], cause: cause)
     }
 
@@ -283,7 +286,7 @@ extension Keychain {
                 .identityMismatch,
                 "the certificate was not issued for the key that token \"\(token.label)\" has for it, which is of "
                     + "another kind than \(publicKey.algorithm).",
-                hint: "Find the key: keyfob key ls")
+                remedies: [Remedy("Find the key", .listKeys())])
         }
         return TokenKey(keychain: self, object: object, publicKey: publicKey)
     }

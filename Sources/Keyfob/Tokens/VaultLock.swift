@@ -84,7 +84,7 @@ struct VaultLock: Sendable {
         let time = since.map { " for \(max(0, Int(Date().timeIntervalSince($0)))) s" } ?? ""
         return KeychainError(
             .vaultBusy, "\(name) \(state) \(holder.map { $0 + time } ?? "another process").",
-            hint: "Waiting was limited to \(Int(waited.rounded())) s; wait longer: --timeout 60s",
+            remedies: [Remedy("Waiting was limited to \(Int(waited.rounded())) s; wait longer", .change(.timeout))],
             details: ["holder": holder ?? ""].filter { !$0.value.isEmpty })
     }
 }

@@ -56,7 +56,7 @@ struct CertificateExportCommand: ParsableCommand, ContentWriter {
             guard !certificates.isEmpty else {
                 throw KeychainError(
                     .itemNotFound, "the keychain has no issuer of certificate \"\(item.label ?? name.text)\".",
-                    hint: "Add it: keyfob cert import FILE")
+                    remedies: [Remedy("Add it", .importCertificate)])
             }
         }
         let bytes = form == .der ? SecretBytes(leaf.der) : SecretBytes(utf8: certificates.map(\.pem).joined())

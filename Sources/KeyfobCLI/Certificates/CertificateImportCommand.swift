@@ -61,7 +61,7 @@ struct CertificateImportCommand: ParsableCommand {
             throw KeychainError(
                 .duplicateItem,
                 "the certificate is in keychain \"\(keychain.name)\" already, as \"\(known)\"; nothing was stored.",
-                hint: "Use that name, or remove it first: keyfob cert rm \(ShellWord.operand(known))",
+                remedies: [Remedy("Use that name, or remove it first", .removeCertificate(known))],
                 details: ["keychain": keychain.name, "name": known])
         }
         func judged() -> [(certificate: Certificate, isNew: Bool)] {
@@ -106,8 +106,8 @@ struct CertificateImportCommand: ParsableCommand {
         }
         if !contents.keys.isEmpty || !contents.unreadableKeys.isEmpty {
             lines.append(
-                HintedCommands.naming(
-                    keychain.name, in: "Its private key was ignored. To import both: keyfob identity import FILE"))
+                "Its private key was ignored. To import both: "
+                    + Wording(keychain: keychain.name).keyfob("identity import FILE"))
         }
         try output.emit(document, sentence: lines.joined(separator: "\n"))
     }

@@ -63,7 +63,7 @@ struct CertificateSource: ExpressibleByArgument {
             && !FileManager.default.fileExists(atPath: text)
         {
             throw KeychainError(
-                error.code, error.message.dropLast() + ", and there is no such file.", hint: error.hint,
+                error.code, error.message.dropLast() + ", and there is no such file.", remedies: error.remedies,
                 details: error.details)
         }
     }

@@ -13,8 +13,7 @@ struct Failure {
     init(_ error: any Error) {
         switch error {
         case let error as KeychainError: self.init(keychain: error)
-        case let error as UsageError:
-            self.init(usage: error.message, hint: error.hint.map { HintedCommands.naming(nil, in: $0) })
+        case let error as UsageError: self.init(usage: error.message, hint: error.hint)
         case is CancellationError: self.init(keychain: .stopped)
         default: self.init(keychain: KeychainError(.failed, String(describing: error), cause: error))
         }
@@ -35,7 +34,7 @@ struct Failure {
         let signal = error.code == .cancelled ? Interruption.request : nil
         status = signal.map(ExitStatus.signalled) ?? ExitStatus(error.code)
         message = error.message
-        hint = error.hint.map { HintedCommands.naming(error.details["keychain"], in: $0) }
+        hint = Wording.hint(of: error)
         var details = error.details.sorted { $0.key < $1.key }.map { (name: $0.key, value: $0.value) }
         if error.details["ckr"] == nil, let name = Self.returnValueName(in: error.cause) {
             details.append(("ckr", name))

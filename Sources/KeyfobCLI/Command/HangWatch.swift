@@ -117,7 +117,8 @@ enum HangWatch {
         let failure = Failure(
             KeychainError(
                 error.code, error.message,
-                hint: (error.hint ?? "") + "\nThe next command undoes what this one began; it finishes a removal.",
+                remedies: error.remedies
+                    + ["The next command undoes what this one began; it finishes a removal."],
                 details: error.details))
         let form = ErrorForm(Array(CommandLine.arguments.dropFirst()))
         if !isSilent { StandardError.writeLast(form.isJSON ? failure.json : failure.text(verbose: form.isVerbose)) }

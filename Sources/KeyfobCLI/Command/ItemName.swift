@@ -86,11 +86,11 @@ struct ItemName: ExpressibleByArgument {
     struct ItemKind {
         let singular: String
         let plural: String
-        let listing: String
+        let listing: Remedy.Operation
 
-        static let identity = ItemKind(singular: "identity", plural: "identities", listing: "keyfob identity ls")
-        static let certificate = ItemKind(singular: "certificate", plural: "certificates", listing: "keyfob cert ls")
-        static let key = ItemKind(singular: "key", plural: "keys", listing: "keyfob key ls")
+        static let identity = ItemKind(singular: "identity", plural: "identities", listing: .listIdentities)
+        static let certificate = ItemKind(singular: "certificate", plural: "certificates", listing: .listCertificates)
+        static let key = ItemKind(singular: "key", plural: "keys", listing: .listKeys())
     }
 
     private func matches<Item: KeychainItem>(
@@ -127,7 +127,7 @@ struct ItemName: ExpressibleByArgument {
         let uri: PKCS11URI
         do { uri = try PKCS11URI(text) } catch {
             throw KeychainError(
-                .invalidArgument, "that is not a PKCS#11 URI (RFC 7512).", hint: "Get one: keyfob uri NAME",
+                .invalidArgument, "that is not a PKCS#11 URI (RFC 7512).", remedies: [Remedy("Get one", .showURI(nil))],
                 cause: error)
         }
         guard !uri.hasPINValue else { throw UsageError.pinOnCommandLine }
@@ -135,11 +135,11 @@ struct ItemName: ExpressibleByArgument {
     }
 
     private func notFound(_ names: [String], _ noun: ItemKind, _ keychain: Keychain) -> KeychainError {
-        let all = "All \(noun.plural): \(noun.listing)"
+        let all = Remedy("All \(noun.plural)", noun.listing)
         let nearest = PKCS11URI.hasScheme(text) ? nil : EditDistance.nearest(to: text, among: names)
         return KeychainError(
             .itemNotFound, "no \(noun.singular) \"\(text)\" in keychain \"\(keychain.name)\".",
-            hint: nearest.map { "Did you mean \"\($0)\"? " + all } ?? all,
+            remedies: (nearest.map { [Remedy("Did you mean \"\($0)\"?")] } ?? []) + [all],
             details: ["name": text, "keychain": keychain.name])
     }
 
@@ -270,8 +270,10 @@ extension ItemName {
                 error.code,
                 "no key is called \"\(text)\" on token \"\(keychain.tokenLabel)\"; the key of identity "
                     + "\"\(text)\" \(object?.label.map { "is called \"\($0)\"" } ?? "has no name") there.",
-                hint: "The identity's key: keyfob key rm \(mark)     With its certificate: "
-                    + "keyfob identity rm \(ShellWord.operand(text))",
+                remedies: [
+                    Remedy("The identity's key", .removeKey(mark)),
+                    Remedy("With its certificate", .removeIdentity(text)),
+                ],
                 details: error.details)
         }
     }
@@ -290,7 +292,9 @@ extension ItemName {
         let names = try [identity.key, key].map { Self.short(try Self.fingerprints(of: $0, in: keychain)) }
         throw KeychainError(
             .ambiguous, "identity \"\(text)\" now has another key than the one with its name.",
-            hint: "The current key: keyfob key rm \(names[0])     The earlier key: keyfob key rm \(names[1])",
+            remedies: [
+                Remedy("The current key", .removeKey(names[0])), Remedy("The earlier key", .removeKey(names[1])),
+            ],
             details: ["name": text])
     }
 
@@ -301,7 +305,7 @@ extension ItemName {
         let mark = Self.short(try Self.fingerprints(of: key, in: keychain))
         throw KeychainError(
             .ambiguous, "key \"\(text)\" now belongs to identity \"\(name)\".",
-            hint: "To remove it: keyfob key rm \(mark)", details: ["name": text])
+            remedies: [Remedy("To remove it", .removeKey(mark))], details: ["name": text])
     }
 
     /// The keys of a keychain with their labels on the token. A pair is represented by its private key.

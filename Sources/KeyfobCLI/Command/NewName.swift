@@ -37,11 +37,14 @@ enum NewName {
         else { return }
         // `cert rm` would leave the key of an identity behind. Errors of the search are ignored, because it only
         // selects a hint.
-        let noun = (try? keychain.find(.identity(label: name)).isEmpty) ?? true ? "cert" : "identity"
+        let isIdentity = !((try? keychain.find(.identity(label: name)).isEmpty) ?? true)
         throw KeychainError(
             .duplicateItem,
             "another certificate is called \"\(name)\" in keychain \"\(keychain.name)\"; nothing was stored.",
-            hint: "Keep both: --name OTHER     Or remove that one first: keyfob \(noun) rm \(ShellWord.operand(name))",
+            remedies: [
+                Remedy("Keep both", .change(.name)),
+                Remedy("Or remove that one first", isIdentity ? .removeIdentity(name) : .removeCertificate(name)),
+            ],
             details: ["keychain": keychain.name, "name": name])
     }
 }

@@ -20,7 +20,7 @@ extension OpenFile {
             guard error.code == .timedOut else { throw error }
             throw KeychainError(
                 error.code, "the end of \(path) was not reached within \(timeout.inSeconds); nothing was changed.",
-                hint: error.hint, details: error.details, cause: error)
+                remedies: error.remedies, details: error.details, cause: error)
         }
     }
 }

@@ -132,8 +132,10 @@ extension GlobalOptions {
         guard let name = found.first else {
             throw KeychainError(
                 .noSuchKeychain, "no keychain is on token \"\(tokenName)\".",
-                hint: "Make one: keyfob init \(ShellWord.option("--token", tokenName))     "
-                    + "Keychains: keyfob keychain ls")
+                remedies: [
+                    Remedy("Make one: keyfob init \(ShellWord.option("--token", tokenName))"),
+                    Remedy("All keychains", .listKeychains),
+                ])
         }
         guard found.count == 1 else {
             throw KeychainError(

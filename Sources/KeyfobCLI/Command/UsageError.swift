@@ -19,11 +19,12 @@ struct UsageError: Error, CustomStringConvertible {
     ///   - item: The name before the secret, for the hint.
     ///   - options: The options that select the item, each with a leading space.
     static func secretOnCommandLine(item: String, options: String = "") -> UsageError {
-        func words(_ more: String) -> String { ShellWord.operand(item, with: options + more) }
+        func command(_ more: String) -> String {
+            Wording.selected.keyfob("set " + ShellWord.operand(item, with: options + more))
+        }
         return UsageError(
             "secret values are not accepted on the command line, where other users can read them.",
-            hint: "Pipe it:  printf %s \"$VALUE\" | keyfob set \(words(" --stdin"))     "
-                + "or just: keyfob set \(words(""))")
+            hint: "Pipe it:  printf %s \"$VALUE\" | \(command(" --stdin"))     or just: \(command(""))")
     }
 
     /// The error for an empty name, usually from a script with an unset variable.

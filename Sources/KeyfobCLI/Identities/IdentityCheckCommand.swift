@@ -27,11 +27,8 @@ struct IdentityCheckCommand: ParsableCommand {
         let output = try global.output()
         let keychain = try global.openKeychain()
         let identity = try name.identity(in: keychain)
-        let findings = try keychain.checkIdentity(identity).map { finding in
-            var finding = finding
-            finding.hint = finding.hint.map { HintedCommands.naming(keychain.name, in: $0) }
-            return finding
-        }
+        let findings = try keychain.checkIdentity(identity)
+        let wording = Wording(keychain: keychain.name)
         let document = Document([
             "name": .optional(identity.label), "keychain": .string(keychain.name),
             "ok": .boolean(!findings.contains { $0.state == .bad }),
@@ -40,19 +37,19 @@ struct IdentityCheckCommand: ParsableCommand {
                 findings.map { finding in
                     .object([
                         .init("name", .string(finding.name)), .init("state", .string(finding.state.rawValue)),
-                        .init("text", .string(finding.text)), .init("hint", .optional(finding.hint)),
+                        .init("text", .string(finding.text)), .init("hint", .optional(wording.text(finding.remedies))),
                     ] + finding.details.sorted { $0.key < $1.key }.map { .init($0.key, .string($0.value)) })
                 }),
         ])
         try output.emit(
-            document, text: text(findings.filter { !output.isQuiet || $0.state != .good }, output.colour))
+            document, text: text(findings.filter { !output.isQuiet || $0.state != .good }, wording, output.colour))
         if findings.contains(where: { $0.state == .bad }) { throw ExitCode(ExitStatus.verification.rawValue) }
         if exitCode, findings.contains(where: { $0.state == .warning }) {
             throw ExitCode(ExitStatus.attention.rawValue)
         }
     }
 
-    private func text(_ findings: [IdentityFinding], _ colour: Colour) -> String {
+    private func text(_ findings: [IdentityFinding], _ wording: Wording, _ colour: Colour) -> String {
         findings.map { finding in
             let style: Style =
                 switch finding.state {
@@ -61,7 +58,7 @@ struct IdentityCheckCommand: ParsableCommand {
                 case .bad: .bad
                 }
             let line = colour.apply(style, to: finding.state.rawValue) + "  " + TerminalSafe.text(finding.text)
-            return finding.hint.map { line + "\n    " + TerminalSafe.text($0) } ?? line
+            return ([line] + wording.lines(finding.remedies)).joined(separator: "\n    ")
         }.joined(separator: "\n")
     }
 }

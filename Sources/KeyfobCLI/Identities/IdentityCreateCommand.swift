@@ -189,7 +189,7 @@ enum IdentityPhrases {
             .init("uri", .optional(uri)), .init("issuer_policy", .optional(issuer?.description)),
             .init("kept", kept.map { list($0) } ?? .null),
             .init("trust_stays_with", kept.map { _ in list(trust?.versions ?? []) } ?? .null),
-            .init("hint", .optional(trust.map { HintedCommands.naming(keychain.name, in: $0.command) })),
+            .init("hint", .optional(trust.map { Wording(keychain: keychain.name).command($0.operation) })),
             .init("chain_complete", chain.map { .boolean($0.isComplete) } ?? .null),
             .init("chain_length", chain.map { .count($0.certificates.count) } ?? .null),
         ]
@@ -198,7 +198,7 @@ enum IdentityPhrases {
     /// States that older versions are trusted and the version in use is not.
     static func sentence(_ trust: StaleTrust, _ keychain: Keychain) -> String {
         let versions = trust.versions.map { TerminalSafe.text($0) }.joined(separator: ", ")
-        let command = HintedCommands.naming(keychain.name, in: trust.command)
+        let command = Wording(keychain: keychain.name).command(trust.operation)
         let end = trust.versions.count == 1 ? "which has expired" : "which have expired"
         return "only \(versions) is trusted, \(trust.isExpired ? end : "until it expires"); "
             + "to trust the version in use: \(command)"

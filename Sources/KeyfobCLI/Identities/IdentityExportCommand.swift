@@ -38,11 +38,10 @@ struct IdentityExportCommand: ParsableCommand, ContentWriter {
         let label = identity.label ?? name.text
         // Checked before asking for a passphrase that could not be used.
         guard identity.key.isExtractable else {
-            let word = ShellWord.operand(label)
             throw KeychainError(
                 .keyNotExtractable,
                 "key \"\(label)\" cannot leave token \"\(keychain.tokenLabel)\": it is marked not extractable.",
-                hint: "Use it in place:  keyfob uri \(word)     Public parts:  keyfob cert export --chain \(word)",
+                remedies: [Remedy("Use it in place", .showURI(label)), Remedy("Public parts", .exportChain(label))],
                 details: ["key": label, "token": keychain.tokenLabel])
         }
         let members: [Value.Member] = [

@@ -160,7 +160,7 @@ struct IdentityFiles {
             }
             throw KeychainError(
                 .itemNotFound, "there is no private key among the files.",
-                hint: "Name its file: --key FILE. Certificates alone: keyfob cert import")
+                remedies: ["Name its file: --key FILE", Remedy("Certificates alone", .importCertificate)])
         }
         guard !certificates.isEmpty else {
             throw KeychainError(
@@ -198,8 +198,9 @@ struct IdentityFiles {
         let ours = Digest.sha256(key.publicKey.subjectPublicKeyInfo).hexadecimal.prefix(16)
         return KeychainError(
             .identityMismatch, "\(leaf.fileName) was not issued for the key of \(keyFile): public keys differ.",
-            hint: "The certificate belongs to key sha256:\(theirs)…; yours is sha256:\(ours)…"
-                + Keychain.advice(toFind: wanted, isThere: isThere(wanted)),
+            remedies: Keychain.advice(
+                "The certificate belongs to key sha256:\(theirs)…; yours is sha256:\(ours)…", toFind: wanted,
+                isThere: isThere(wanted)),
             details: ["certificate_key": "sha256:\(theirs)", "key": "sha256:\(ours)"])
     }
 

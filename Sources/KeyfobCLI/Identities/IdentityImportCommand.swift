@@ -127,7 +127,9 @@ struct IdentityImportCommand: ParsableCommand {
                 throw KeychainError(
                     error.code,
                     error.message + (done.isEmpty ? "" : " Imported before that: \(done.joined(separator: ", "))."),
-                    hint: isNameTaken ? "Replace it: add --replace. Keep both: --name OTHER" : error.hint,
+                    remedies: isNameTaken
+                        ? [Remedy("Replace it", .change(.replacing)), Remedy("Keep both", .change(.name))]
+                        : error.remedies,
                     details: error.details, cause: error.cause)
             }
         }
@@ -155,19 +157,20 @@ struct IdentityImportCommand: ParsableCommand {
         if let name {
             let known = try keychain.find(.certificates).first { $0.der == pair.certificate.der }
             if let known, let label = known.label, !label.isIdentical(to: name) {
-                let word = ShellWord.operand(label)
                 // `cert rm` would leave the key of an identity behind.
-                let noun = try keychain.find(.identity(label: label)).isEmpty ? "cert" : "identity"
-                let removal = "or remove it first: keyfob \(noun) rm \(word)"
+                let isIdentity = try !keychain.find(.identity(label: label)).isEmpty
                 // An import cannot give an older version its former name.
-                let remedy = known.nameOfVersion != nil && noun == "identity"
-                    ? "Put it back into use: keyfob identity use \(word)"
-                    : isAlone ? "Use that name: \(ShellWord.option("--name", label))" : "Leave out --name"
+                let remedy = known.nameOfVersion != nil && isIdentity
+                    ? Remedy("Put it back into use", .useIdentity(label))
+                    : isAlone ? Remedy("Use that name: \(ShellWord.option("--name", label))") : "Leave out --name"
                 throw KeychainError(
                     .duplicateItem,
                     "the certificate of \(pair.certificateFileName) is in the keychain already, as \"\(label)\"; "
                         + "nothing was imported as \"\(name)\".",
-                    hint: "\(remedy)     \(removal)",
+                    remedies: [
+                        remedy,
+                        Remedy("Or remove it first", isIdentity ? .removeIdentity(label) : .removeCertificate(label)),
+                    ],
                     details: ["keychain": keychain.name, "name": label])
             }
         }
@@ -180,13 +183,13 @@ struct IdentityImportCommand: ParsableCommand {
             let identities = try keychain.find(.identities).filter { $0.key.publicKeyHash == identifier }
             let identity = identities.first { $0.nameOfVersion == nil } ?? identities.first
             let fingerprint = Digest.sha256(pair.key.publicKey.subjectPublicKeyInfo).hexadecimal.prefix(16)
-            let removal = identity?.label.map { "identity rm \(ShellWord.operand($0))" }
-                ?? "key rm sha256:\(fingerprint)"
+            let removal = identity?.label.map { Remedy.Operation.removeIdentity($0) }
+                ?? .removeKey("sha256:\(fingerprint)")
             throw KeychainError(
                 .duplicateItem,
                 "the key of \(pair.fileName) is on the token already, as \"\(label)\", and not extractable; "
                     + "nothing was imported.",
-                hint: "Leave out --extractable, or remove it first: keyfob \(removal)",
+                remedies: [Remedy("Leave out --extractable, or remove it first", removal)],
                 details: ["keychain": keychain.name, "name": label])
         }
     }

@@ -102,8 +102,7 @@ struct IdentityImportReport {
 
     private func keptPhrase(_ old: String, _ keychain: Keychain) -> String {
         guard !isPlan else { return "  kept    the current one, as \(TerminalSafe.text(old))" }
-        let command = HintedCommands.naming(
-            keychain.name, in: "keyfob identity retire \(TerminalSafe.text(ShellWord.operand(old)))")
+        let command = TerminalSafe.text(Wording(keychain: keychain.name).command(.retireIdentity(old)))
         return "  kept    the old one, as \(TerminalSafe.text(old))   (remove it: \(command))"
     }
 

@@ -75,7 +75,7 @@ struct IdentityInstallCommand: ParsableCommand {
                     + IdentityPhrases.chain(chain, withoutGivenRoot: root != nil)
                     + " Valid until \(RFC3339.day(of: leaf.notAfter)).")
             if let root {
-                let command = HintedCommands.naming(keychain.name, in: "keyfob trust add FILE")
+                let command = Wording(keychain: keychain.name).command(.trust(nil))
                 lines.append(
                     "Its root \(TerminalSafe.text(CertificatePhrases.subject(root))) was not stored. "
                         + "To trust it, put it into a separate file: \(command)")

@@ -68,7 +68,7 @@ private struct IdentityRemainder {
     private(set) var sharers: [String] = []
     /// The labels of the older versions, whether or not they have the same key.
     private(set) var versions: [String] = []
-    /// The arguments of `keyfob identity retire` for the older versions.
+    /// The names by which the older versions are retired.
     private var retirements: [String] = []
 
     /// Whether the key remains after the removal.
@@ -120,9 +120,10 @@ private struct IdentityRemainder {
             remark += (keepsKey ? ". " : " ") + told + list(others)
         }
         if !versions.isEmpty {
-            let command = retirements.map { "keyfob identity retire \($0)" }.joined(separator: "; ")
+            let wording = Wording(keychain: keychain.name)
+            let command = retirements.map { wording.command(.retireIdentity($0)) }.joined(separator: "; ")
             let object = versions.count == 1 ? "that" : "those"
-            remark += " (to destroy \(object): \(HintedCommands.naming(keychain.name, in: command)))"
+            remark += " (to destroy \(object): \(command))"
         }
         return remark.isEmpty ? "" : remark + "."
     }

@@ -220,7 +220,7 @@ struct IdentityRenewCommand: ParsableCommand {
     private static func error(_ error: any Error, of name: String) -> KeychainError {
         let known = error as? KeychainError ?? KeychainError(.failed, String(describing: error), cause: error)
         return KeychainError(
-            known.code, "identity \"\(name)\": \(known.message)", hint: known.hint,
+            known.code, "identity \"\(name)\": \(known.message)", remedies: known.remedies,
             details: known.details.merging(["name": name]) { $1 }, cause: known.cause)
     }
 

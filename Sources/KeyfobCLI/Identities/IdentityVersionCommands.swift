@@ -142,7 +142,8 @@ struct IdentityRetireCommand: ParsableCommand {
                     throw KeychainError(
                         .ambiguous,
                         "no identity is called \"\(name)\", and the older versions belong to several identities.",
-                        hint: "Name each: keyfob cert ls --all", details: ["name": name])
+                        hint: "Name each: " + Wording(keychain: keychain.name).keyfob("cert ls --all"),
+                        details: ["name": name])
                 }
                 return own
             }

@@ -210,8 +210,8 @@ struct KeychainReport {
         }
         if let problem {
             lines.append(("problem", TerminalSafe.text(problem.message)))
-            if let hint = problem.hint {
-                for line in HintedCommands.naming(configuration.name, in: hint).split(separator: "\n") {
+            if let hint = Wording(keychain: configuration.name).text(problem.remedies) {
+                for line in hint.split(separator: "\n") {
                     lines.append(("", TerminalSafe.text(String(line))))
                 }
             }

@@ -48,8 +48,9 @@ struct LockCommand: ParsableCommand {
             throw KeychainError(
                 first.code,
                 "not every keychain could be locked: " + failures.map(\.message).joined(separator: " "),
-                hint: locked.isEmpty ? first.hint : "Locked: " + locked.joined(separator: ", "), details: first.details,
-                cause: first)
+                remedies: locked.isEmpty
+                    ? first.remedies : [Remedy("Locked: " + locked.joined(separator: ", "))],
+                details: first.details, cause: first)
         }
         let names = locked.map { "\"\($0)\"" }.joined(separator: ", ")
         // Modules are loaded only if no keychain was locked, because that can take long. A keychain that was unlocked

@@ -31,8 +31,10 @@ struct MixedKeysOptions: ParsableArguments {
             }
         throw KeychainError(
             .refused, message,
-            hint: "Use another keychain for it: keyfob keychain create NAME --unattended     "
-                + "To do it anyway: --allow-mixed-keys",
+            remedies: [
+                "Use another keychain for it: keyfob keychain create NAME --unattended",
+                "To do it anyway: --allow-mixed-keys",
+            ],
             details: ["keychain": keychain.name, "token": keychain.tokenLabel])
     }
 }

@@ -13,12 +13,12 @@ enum StrengthNote {
     ///   the certificate cannot be parsed.
     static func warn(of identity: Identity, in keychain: Keychain, _ output: Output) throws {
         guard case .rsa(let bits) = try identity.certificate().publicKey.algorithm, bits < fewestBits else { return }
-        let remedy = HintedCommands.naming(
-            keychain.name, in: identity.renewalHint("Renew it", options: " --force --key rsa"))
+        let remedies = Wording(keychain: keychain.name).lines(identity.renewalRemedies("Renew it", [.early, .rsaKey]))
         try output.say(
             """
             Note: RSA of \(bits) bits is too weak: TLS libraries do not accept "\(TerminalSafe.text(identity.label ?? ""))".
-                  It needs a key of \(fewestBits) bits or more. \(TerminalSafe.text(remedy))
+                  It needs a key of \(fewestBits) bits or more.
+                  \(remedies.joined(separator: "\n      "))
             """)
     }
 }

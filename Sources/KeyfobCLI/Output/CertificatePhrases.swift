@@ -66,7 +66,7 @@ enum CertificatePhrases {
     /// - Parameter remark: Text to append to the hint.
     static func failure(_ certificate: Certificate, name: String, on date: Date, remark: String) -> KeychainError? {
         KeychainError.validity(
-            of: certificate, name: name, on: date, renewal: "Get a new certificate. \(remark)", remark: remark)
+            of: certificate, name: name, on: date, renewal: ["Get a new certificate.", Remedy(remark)], remark: remark)
     }
 
     /// Returns the members that describe a certificate in JSON documents.

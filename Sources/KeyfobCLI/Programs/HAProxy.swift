@@ -10,7 +10,7 @@ struct HAProxy: Program {
         throw KeychainError(
             .mechanismUnsupported,
             "haproxy reads private keys only from PEM files; it cannot use a key on a token.",
-            hint: "Terminate TLS in nginx or httpd in front of it: keyfob uri "
-                + ShellWord.operand(use.label, with: " --for nginx"))
+            hint: "Terminate TLS in nginx or httpd in front of it: "
+                + Wording.selected.keyfob("uri " + ShellWord.operand(use.label, with: " --for nginx")))
     }
 }

@@ -92,7 +92,10 @@ enum Programs {
         guard let program = all.first(where: { $0.name == name }) else {
             throw KeychainError(
                 .invalidArgument, "this version cannot configure \(name).",
-                hint: "Known programs: \(names.joined(separator: ", ")). The URI alone: keyfob uri NAME")
+                remedies: [
+                    Remedy("Known programs: \(names.joined(separator: ", "))."),
+                    Remedy("The URI alone", .showURI(nil)),
+                ])
         }
         return program
     }

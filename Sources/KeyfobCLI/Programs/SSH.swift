@@ -15,7 +15,7 @@ struct SSH: Program {
         guard let line = OpenSSHKey.line(use.publicKey, comment: use.stem) else {
             throw KeychainError(
                 .mechanismUnsupported, "OpenSSH has no format for a key of type \(use.publicKey.algorithm).",
-                hint: "Make a supported key: keyfob key generate NAME --type ec --curve p256")
+                hint: "Make a supported key: " + Wording.selected.keyfob("key generate NAME --type ec --curve p256"))
         }
         try use.requireNoEdwardsKey("OpenSSH")
         let publicKey = Recipe.File(name: use.stem + ".pub", content: line + "\n")

@@ -102,7 +102,7 @@ struct TokenUse {
         guard case .ed25519 = publicKey.algorithm else { return }
         throw KeychainError(
             .mechanismUnsupported, "\(program) can use RSA and EC keys on tokens, but not Ed25519 keys.",
-            hint: "Make a supported key: keyfob key generate NAME --type ec --curve p256")
+            hint: "Make a supported key: " + Wording.selected.keyfob("key generate NAME --type ec --curve p256"))
     }
 
     /// The PIN file, for programs that cannot ask.

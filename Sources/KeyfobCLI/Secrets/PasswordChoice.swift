@@ -179,23 +179,25 @@ extension Keychain {
     /// The error for a name that no item has, with the nearest name among the first 2000 items.
     func noSuchPassword(_ name: String, user: String? = nil) -> KeychainError {
         let nearest = EditDistance.nearest(to: name, among: passwordNames(limit: 2000, within: .milliseconds(200)))
-        var hint = "All items: keyfob ls"
+        var remedies = [Remedy("All items", .listItems)]
         if let nearest, !nearest.isIdentical(to: name) {
-            hint = "Did you mean \"\(TerminalSafe.text(nearest))\"? " + hint
+            remedies.insert(Remedy("Did you mean \"\(TerminalSafe.text(nearest))\"?"), at: 0)
         }
         let account = user.map { " of \"\(TerminalSafe.text($0))\"" } ?? ""
         return KeychainError(
-            .itemNotFound, "no item \"\(TerminalSafe.text(name))\"\(account) in keychain \"\(self.name)\".", hint: hint,
+            .itemNotFound, "no item \"\(TerminalSafe.text(name))\"\(account) in keychain \"\(self.name)\".",
+            remedies: remedies,
             details: ["name": name, "keychain": self.name])
     }
 
     /// The error for a removal whose name is only the server or the label of an item.
     func noSuchPassword(_ name: String, besides item: Item) -> KeychainError {
         let error = noSuchPassword(name)
+        let command = "rm " + item.words(and: item.userText.isEmpty ? " --user=''" : "")
         let place = item.itemClass == .internetPassword ? "server" : "label"
         return KeychainError(
-            error.code, error.message, hint: "It is the \(place) of another item: keyfob rm "
-                + item.words(and: item.userText.isEmpty ? " --user=''" : ""),
+            error.code, error.message,
+            hint: "It is the \(place) of another item: " + Wording(keychain: self.name).keyfob(command),
             details: error.details)
     }
 

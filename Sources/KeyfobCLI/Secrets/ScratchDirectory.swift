@@ -24,9 +24,8 @@ struct ScratchDirectory: ~Copyable {
         else {
             throw KeychainError(
                 .refused, "there is no directory in memory for the editor's file; a secret must not reach a disk.",
-                hint:
-                    "Make /dev/shm or $XDG_RUNTIME_DIR a tmpfs, or use no editor: keyfob set NAME --replace"
-            )
+                hint: "Make /dev/shm or $XDG_RUNTIME_DIR a tmpfs, or use no editor: "
+                    + Wording.selected.keyfob("set NAME --replace"))
         }
         while true {
             let path = try TemporaryDirectory.make(in: parent, prefix: Self.prefix)

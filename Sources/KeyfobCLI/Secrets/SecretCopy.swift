@@ -47,7 +47,7 @@ struct SecretCopy: ParsableCommand {
         if newName == nil, to == nil {
             throw UsageError(
                 "a copy needs another name or another keychain.",
-                hint: "keyfob secret copy NAME NEW-NAME, or --to KEYCHAIN")
+                hint: "\(Wording.selected.keyfob("secret copy NAME NEW-NAME")), or --to KEYCHAIN")
         }
         if let newName {
             try selection.check(name: newName)
@@ -84,8 +84,8 @@ struct SecretCopy: ParsableCommand {
             return "Give the copy another name."
         }
         return "\"\(TerminalSafe.text(name))\" is only the label of the password for \(TerminalSafe.text(server)). "
-            + "For another server: keyfob secret set "
-            + ShellWord.operand(newName ?? name, with: " --server HOST")
+            + "For another server: "
+            + Wording.selected.keyfob("secret set " + ShellWord.operand(newName ?? name, with: " --server HOST"))
     }
 
     /// A new item with all attributes of a stored one except the dates and the program.

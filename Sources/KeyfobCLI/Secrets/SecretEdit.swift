@@ -42,7 +42,8 @@ struct SecretEdit: ParsableCommand {
         guard SensitiveOutput.isReadable(old) else {
             throw KeychainError(
                 .refused, "\"\(TerminalSafe.text(name))\" is not text; an editor would damage it.",
-                hint: "Replace it: keyfob set \(item.words(and: " --replace --from-file FILE"))")
+                hint: "Replace it: "
+                    + Wording(keychain: keychain.name).keyfob("set " + item.words(and: " --replace --from-file FILE")))
         }
         if global.dryRun {
             return try SecretStoring.report(.replaced, name, item, keychain, isDryRun: true, output)
@@ -51,8 +52,8 @@ struct SecretEdit: ParsableCommand {
         guard isatty(STDIN_FILENO) == 1 || Editor.chosen() != nil else {
             throw KeychainError(
                 .refused, "there is no terminal for the editor; nothing was changed.",
-                hint: "Use an editor that needs none: EDITOR=… "
-                    + "Or use no editor: keyfob set \(item.words(and: " --replace --stdin"))")
+                hint: "Use an editor that needs none: EDITOR=… Or use no editor: "
+                    + Wording(keychain: keychain.name).keyfob("set " + item.words(and: " --replace --stdin")))
         }
         if !canAsk, !output.isQuiet, !output.format.isMachineReadable {
             StandardError.write(
@@ -148,10 +149,11 @@ struct SecretEdit: ParsableCommand {
 
     /// The error for a value that is lost because no question can be asked.
     private func lost(_ error: KeychainError) -> KeychainError {
-        KeychainError(
+        let again = "secret edit " + ShellWord.operand(name, with: selection.choice.words)
+        return KeychainError(
             error.code, error.message + " Your text is lost.",
-            hint: error.hint
-                ?? "Edit it again: keyfob secret edit \(ShellWord.operand(name, with: selection.choice.words))",
+            remedies: error.remedies.isEmpty
+                ? [Remedy("Edit it again: " + Wording.selected.keyfob(again))] : error.remedies,
             details: error.details, cause: error.cause)
     }
 
@@ -196,8 +198,10 @@ struct SecretEdit: ParsableCommand {
                 [126, 127].contains(status)
                     ? "the editor \"\(word)\" cannot be started; nothing was changed."
                     : "the editor \"\(word)\" ended with status \(status); nothing was changed.",
-                hint: "Use another one: VISUAL=nano keyfob secret edit …     "
-                    + "The editor is $VISUAL, else $EDITOR, else vi.")
+                remedies: [
+                    Remedy("Use another one: VISUAL=nano " + Wording.selected.keyfob("secret edit …")),
+                    "The editor is $VISUAL, else $EDITOR, else vi.",
+                ])
         }
     }
 

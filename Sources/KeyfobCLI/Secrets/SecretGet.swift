@@ -97,7 +97,7 @@ struct SecretGet: ParsableCommand {
             throw KeychainError(
                 .itemNotFound,
                 "\"\(TerminalSafe.text(item.nameText))\" in keychain \"\(keychain.name)\" has no secret.",
-                hint: "Add one: keyfob set \(item.words(and: " --replace"))")
+                hint: "Add one: " + Wording(keychain: keychain.name).keyfob("set " + item.words(and: " --replace")))
         }
         return secret
     }

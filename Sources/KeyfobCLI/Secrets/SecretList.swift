@@ -54,10 +54,8 @@ struct SecretList: ParsableCommand {
         if count == 0, damage.count == 0, !output.isQuiet, !output.format.isMachineReadable, prefix == nil,
             selection.isEmpty
         {
-            StandardError.write(
-                HintedCommands.naming(
-                    keychain.name,
-                    in: "Keychain \"\(keychain.name)\" has no passwords yet. Add one: keyfob set NAME\n"))
+            let command = Wording(keychain: keychain.name).keyfob("set NAME")
+            StandardError.write("Keychain \"\(keychain.name)\" has no passwords yet. Add one: \(command)\n")
         }
         guard damage.count > 0 else { return }
         let verb = damage.count == 1 ? "is" : "are"
@@ -65,8 +63,13 @@ struct SecretList: ParsableCommand {
         guard !skipDamaged else { return output.note("\(text) and left out.", level: 0) }
         throw KeychainError(
             .vaultDamaged, "\(text); \(Phrases.counted(count, "item")) \(count == 1 ? "is" : "are") fine.",
-            hint: "Restore a backup. To see the damaged items, and what to do without a backup: keyfob keychain check "
-                + "\(ShellWord.quoted(keychain.name))     To list the others: keyfob ls --skip-damaged",
+            remedies: [
+                Remedy(
+                    "Restore a backup. To see the damaged items, and what to do without a backup",
+                    .checkKeychain(keychain.name)),
+                Remedy(
+                    "To list the others: " + Wording(keychain: keychain.name).keyfob("ls --skip-damaged")),
+            ],
             details: ["keychain": keychain.name, "damaged": String(damage.count)], cause: damage.first)
     }
 

@@ -37,7 +37,9 @@ struct SecretSelection: ParsableArguments {
     ///
     /// - Throws: `UsageError`.
     func check(name: String) throws {
-        guard !name.isEmpty else { throw UsageError("an item needs a name.", hint: "All items: keyfob ls") }
+        guard !name.isEmpty else {
+            throw UsageError("an item needs a name.", hint: "All items: \(Wording.selected.keyfob("ls"))")
+        }
         if kind == .generic, server != nil || scheme != nil || port != nil || path != nil {
             throw UsageError(
                 "a generic password has no server, protocol, port or path.",

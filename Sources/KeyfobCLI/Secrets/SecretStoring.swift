@@ -134,12 +134,15 @@ struct SecretStoring: ParsableArguments {
         guard stored.itemClass == .internetPassword, !stored.isNamed(name) else { return }
         let choice = PasswordChoice(user: stored.userText, kind: .internet)
         guard let other = try choice.find(name, in: keychain).first(where: { $0.isNamed(name) }) else { return }
+        let wording = Wording(keychain: keychain.name)
         throw KeychainError(
             .ambiguous,
             "\"\(TerminalSafe.text(name))\" is the name of one item, but the secret of another would be replaced, "
                 + "\"\(TerminalSafe.text(stored.nameText))\"; nothing was stored.",
-            hint: "Choose one: keyfob set \(other.words(and: " --replace"))     "
-                + "Or: keyfob set \(stored.words(and: " --replace"))",
+            remedies: [
+                Remedy("Choose one: " + wording.keyfob("set " + other.words(and: " --replace"))),
+                Remedy("Or: " + wording.keyfob("set " + stored.words(and: " --replace"))),
+            ],
             details: ["name": name, "keychain": keychain.name])
     }
 
@@ -150,7 +153,7 @@ struct SecretStoring: ParsableArguments {
             .duplicateItem,
             "\"\(TerminalSafe.text(stored.nameText))\"\(account) already exists in keychain "
                 + "\"\(keychain.name)\"\(age).",
-            hint: "Replace it: add --replace. Keep it: --if-missing",
+            remedies: [Remedy("Replace it", .change(.replacing)), Remedy("Keep it", .change(.keeping))],
             details: ["keychain": keychain.name, "name": stored.nameText])
     }
 

@@ -90,7 +90,7 @@ struct TokenInventory {
         guard let entry = inventory.entries.first(where: { $0.keychains.contains(keychain.name) }) else {
             throw KeychainError(
                 .tokenAbsent, "the token of keychain \"\(keychain.name)\" is not present.",
-                hint: "Insert it, or mount its file system. List the tokens: keyfob token ls",
+                remedies: ["Insert it, or mount its file system.", Remedy("List the tokens", .listTokens)],
                 details: ["keychain": keychain.name])
         }
         return entry

@@ -106,20 +106,22 @@ struct URICommand: ParsableCommand {
                 throw KeychainError(
                     .itemNotFound,
                     "certificate \"\(label)\" has no private key in the keychain, and \(program.name) needs one.",
-                    hint: "Import both: keyfob identity import KEYFILE CERTFILE", details: ["certificate": label])
+                    hint: "Import both: "
+                        + Wording(keychain: keychain.name).keyfob("identity import KEYFILE CERTFILE"),
+                    details: ["certificate": label])
             }
             guard uri.type != .publicKey else {
                 throw KeychainError(
                     .itemNotFound,
                     "the token has only the public half of key \"\(label)\", and \(program.name) needs the private "
                         + "one.",
-                    hint: "All keys: keyfob key ls", details: ["key": label])
+                    remedies: [Remedy("All keys", .listKeys())], details: ["key": label])
             }
             guard !program.needsCertificate, let name else {
                 throw KeychainError(
                     .itemNotFound,
                     "key \"\(label)\" has no certificate in the keychain, and \(program.name) needs one.",
-                    hint: "Add it: keyfob cert import FILE")
+                    remedies: [Remedy("Add it", .importCertificate)])
             }
             let key = try keychain.knownPublicKey(of: name.key(in: keychain))
             (chain, root, publicKey) = ([], nil, key)
@@ -189,7 +191,7 @@ struct URICommand: ParsableCommand {
             recipe.notes.append(unsuitability.message)
         }
         let workers = program.workersUser?.obstacle(on: subject, program: program.name)
-        let warnings = workers.map { [$0.message] + [$0.hint].compactMap(\.self) } ?? []
+        let warnings = workers.map { [$0.message] + Wording.lines(of: $0) } ?? []
         if check, program.usesEngine, subject.pinFile == nil {
             throw KeychainError(
                 .refused,
@@ -198,7 +200,7 @@ struct URICommand: ParsableCommand {
         }
         if program.usesEngine, let obstacle = OpenSSLEngine.obstacle(on: subject) {
             guard !check else { throw obstacle }
-            recipe.notes += [obstacle.message] + [obstacle.hint].compactMap { $0 }
+            recipe.notes += [obstacle.message] + Wording.lines(of: obstacle)
         }
         var isChanged = false
         if destination != nil, !global.dryRun {
@@ -313,7 +315,7 @@ struct URICommand: ParsableCommand {
     private static func noKey(_ half: String, _ label: String, _ keychain: Keychain) -> KeychainError {
         KeychainError(
             .itemNotFound, "\"\(label)\" has no \(half) key in keychain \"\(keychain.name)\".",
-            hint: "All keys: keyfob key ls", details: ["name": label, "keychain": keychain.name])
+            remedies: [Remedy("All keys", .listKeys())], details: ["name": label, "keychain": keychain.name])
     }
 
     private func variables(_ keychain: Keychain) throws -> [(String, String)] {

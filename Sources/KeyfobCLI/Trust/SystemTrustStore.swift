@@ -15,8 +15,9 @@ enum SystemTrustStore {
         guard geteuid() == 0 else {
             throw KeychainError(
                 .refused, "cannot write the system trust store: needs root.",
-                hint: "Run it with sudo, or trust it only in your keychain: "
-                    + "keyfob trust add \(ShellWord.quoted(name)) --scope user")
+                remedies: [
+                    Remedy("Run it with sudo, or trust it only in your keychain", .trust(name, isForUser: true))
+                ])
         }
     }
 

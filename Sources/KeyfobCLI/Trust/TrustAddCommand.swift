@@ -96,8 +96,8 @@ struct TrustAddCommand: ParsableCommand {
         if !usages.isEmpty, before.contains(.any) {
             words += ", as before"
             let word = try keychain.word(for: anchor, called: trusted.item.label)
-            let command = "keyfob trust rm \(word)"
-            hint = "\n    To trust it for less, remove it first: " + HintedCommands.naming(keychain.name, in: command)
+            hint = "\n    To trust it for less, remove it first: "
+                + Wording(keychain: keychain.name).command(.distrust(word))
         }
         if let label, let name = trusted.item.label, name != label {
             words += ". It was already stored as \"\(TerminalSafe.text(name))\" and keeps that name"

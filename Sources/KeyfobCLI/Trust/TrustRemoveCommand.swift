@@ -30,7 +30,8 @@ struct TrustRemoveCommand: ParsableCommand {
             throw KeychainError(
                 .itemNotFound,
                 "\"\(TerminalSafe.text(name))\" is not trusted in keychain \"\(keychain.name)\".",
-                hint: "Trusted certificates: keyfob trust ls", details: ["name": name, "keychain": keychain.name])
+                hint: "Trusted certificates: " + Wording(keychain: keychain.name).keyfob("trust ls"),
+                details: ["name": name, "keychain": keychain.name])
         }
         if isTrusted, !global.dryRun, let anchor { try keychain.distrust(anchor) }
         let shown = TerminalSafe.text(name)

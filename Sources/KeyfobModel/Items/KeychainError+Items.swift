@@ -5,8 +5,10 @@ extension KeychainError {
     package static func damagedItem(cause: (any Error)?) -> KeychainError {
         KeychainError(
             .vaultDamaged, "an item of the vault fails its integrity check: it was damaged or changed.",
-            hint: "Restore it from a backup. The other items are not affected. "
-                + "Which are damaged: keyfob keychain check --secrets",
+            remedies: [
+                "Restore it from a backup. The other items are not affected.",
+                Remedy("See which are damaged", .checkKeychain(nil, .secrets)),
+            ],
             cause: cause)
     }
 }

@@ -1,7 +1,7 @@
 /// An error of a keychain, in words that a person can act on.
 ///
 /// Three layers report errors. `PKCS11Error` and `OpenSSLError` name the C function. This error names the operation,
-/// the object and the remedy, and keeps the lower one as `cause`. Branch on `code`; print `message` and `hint`.
+/// the object and the remedies, and keeps the lower one as `cause`. Branch on `code`; print `message` and `hint`.
 ///
 /// No description ever holds a PIN, a secret or the value of an attribute other than an item's name.
 public struct KeychainError: Error, Sendable {
@@ -11,8 +11,8 @@ public struct KeychainError: Error, Sendable {
     /// One sentence: what failed, and on what.
     public let message: String
 
-    /// What to do about it, if anything.
-    public let hint: String?
+    /// What to do about it; each on a line of its own.
+    public let remedies: [Remedy]
 
     /// Facts for programs: names of keychains, tokens and files, never secrets.
     public let details: [String: String]
@@ -20,16 +20,27 @@ public struct KeychainError: Error, Sendable {
     /// The error of the lower layer.
     public let cause: (any Error)?
 
-    /// Creates an error.
+    /// Creates an error with remedies.
     public init(
-        _ code: Code, _ message: String, hint: String? = nil, details: [String: String] = [:], cause: (any Error)? = nil
+        _ code: Code, _ message: String, remedies: [Remedy], details: [String: String] = [:],
+        cause: (any Error)? = nil
     ) {
         self.code = code
         self.message = message
-        self.hint = hint
+        self.remedies = remedies
         self.details = details
         self.cause = cause
     }
+
+    /// Creates an error whose remedy, if any, proposes no operation.
+    public init(
+        _ code: Code, _ message: String, hint: String? = nil, details: [String: String] = [:], cause: (any Error)? = nil
+    ) {
+        self.init(code, message, remedies: hint.map { [Remedy($0)] } ?? [], details: details, cause: cause)
+    }
+
+    /// What to do about it, if anything, without the operations that `remedies` name.
+    public var hint: String? { remedies.hint }
 }
 
 extension KeychainError {
@@ -173,9 +184,9 @@ extension KeychainError {
 }
 
 extension KeychainError: CustomStringConvertible {
-    /// The message and, on a line of its own, the hint.
+    /// The message and, on lines of their own, the remedies.
     public var description: String {
         guard let hint else { return message }
-        return "\(message)\n    \(hint)"
+        return "\(message)\n    \(hint.replacing("\n", with: "\n    "))"
     }
 }

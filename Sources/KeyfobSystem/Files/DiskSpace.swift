@@ -40,7 +40,7 @@ package enum DiskSpace {
     ) -> KeychainError? {
         shortage(in: directory).map { error in
             KeychainError(
-                error.code, error.message, hint: error.hint, details: error.details.merging(details) { $1 },
+                error.code, error.message, remedies: error.remedies, details: error.details.merging(details) { $1 },
                 cause: cause)
         }
     }

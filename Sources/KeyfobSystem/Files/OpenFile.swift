@@ -122,7 +122,9 @@ package struct OpenFile: ~Copyable {
             guard deadline.hasPassed else { continue }
             throw KeychainError(
                 .timedOut, "\(path) did not give all it has in time.",
-                hint: "The program that writes to it has to end or close it. More time: --timeout 60s",
+                remedies: [
+                    "The program that writes to it has to end or close it.", Remedy("More time", .change(.timeout)),
+                ],
                 details: ["path": path])
         }
     }
@@ -153,7 +155,8 @@ package struct OpenFile: ~Copyable {
             guard deadline.hasPassed else { continue }
             throw KeychainError(
                 .timedOut, "the reader of \(path) did not read everything in time.",
-                hint: "The program that reads it has to go on. More time: --timeout 60s", details: ["path": path])
+                remedies: ["The program that reads it has to go on.", Remedy("More time", .change(.timeout))],
+                details: ["path": path])
         }
     }
 

@@ -127,8 +127,10 @@ package enum PrivateFile {
 
     /// Refuses a file that is not regular, belongs to neither this user nor root, or is readable by others.
     ///
-    /// - Parameter option: The option of the command that accepts the file all the same, if there is one.
-    package static func requirePrivate(_ status: stat, path: String, option: String? = nil) throws(KeychainError) {
+    /// - Parameter alternative: The setting that accepts the file, if there is one.
+    package static func requirePrivate(
+        _ status: stat, path: String, alternative: Remedy.Setting? = nil
+    ) throws(KeychainError) {
         guard status.st_mode & S_IFMT == S_IFREG else { throw refusal(path, "is not a regular file") }
         guard status.st_uid == geteuid() || status.st_uid == 0 else { throw refusal(path, "belongs to another user") }
         guard status.st_mode & 0o077 == 0 else {
@@ -138,7 +140,7 @@ package enum PrivateFile {
                 case (_, true): "can be written by other users"
                 default: "can be read by other users"
                 }
-            throw refusal(path, others, status.st_mode, option: option)
+            throw refusal(path, others, status.st_mode, alternative: alternative)
         }
     }
 
@@ -176,7 +178,8 @@ package enum PrivateFile {
     }
 
     private static func refusal(
-        _ path: String, _ what: String, _ mode: mode_t? = nil, ofDirectory: Bool = false, option: String? = nil
+        _ path: String, _ what: String, _ mode: mode_t? = nil, ofDirectory: Bool = false,
+        alternative: Remedy.Setting? = nil
     ) -> KeychainError {
         guard let mode else {
             let own = ofDirectory ? "directory of your own, mode 0700" : "file of your own, mode 0600"
@@ -187,8 +190,8 @@ package enum PrivateFile {
         return KeychainError(
             .unsafeFile, "\(path) \(what) (mode 0\(octal)).",
             // Quoted for the shell, so that a pasted remedy changes this file only.
-            hint: (isDirectory ? "chmod 700 " : "chmod 600 ") + ShellWord.quoted(path)
-                + (option.map { ", or accept it: \($0)" } ?? ""),
+            remedies: [Remedy((isDirectory ? "chmod 700 " : "chmod 600 ") + ShellWord.quoted(path))]
+                + (alternative.map { [Remedy("Or accept it", .change($0))] } ?? []),
             details: ["path": path, "mode": "0" + octal])
     }
 

@@ -46,6 +46,9 @@ extension KeychainError {
         func make(_ code: Code, _ message: String, _ hint: String?) -> KeychainError {
             KeychainError(code, message, hint: hint, details: details, cause: error)
         }
+        func make(_ code: Code, _ message: String, _ remedies: [Remedy]) -> KeychainError {
+            KeychainError(code, message, remedies: remedies, details: details, cause: error)
+        }
         if error.function == .moduleLoad, !error.isBusy {
             return make(
                 .moduleNotLoaded, "a PKCS#11 module cannot be loaded: \(error.detail ?? error.returnValue.name).",
@@ -56,8 +59,8 @@ extension KeychainError {
             .pinIncorrect where flags.contains(.userPINLocked):
             return make(
                 .pinLocked, "the PIN of token \"\(label)\" is blocked.",
-                "Unblock it with the SO PIN (PUK) and the vendor's tool, or: pkcs11-tool --login --login-type so "
-                    + "--init-pin. Keys on it are intact.")
+                "Unblock it with the SO PIN (PUK) and the vendor's tool, or: "
+                    + "pkcs11-tool --login --login-type so --init-pin. Keys on it are intact.")
         case .pinIncorrect where error.function == .getTokenInfo || flags.contains(.userPINFinalTry):
             details["tries"] = "final"
             let isSent = error.function != .getTokenInfo
@@ -66,8 +69,7 @@ extension KeychainError {
                 isSent
                     ? "wrong PIN for token \"\(label)\"; ONE try left before it blocks."
                     : "token \"\(label)\" has ONE try left before it blocks; the PIN was not sent.",
-                "Stop unless you are sure. To try: "
-                    + "keyfob unlock \(ShellWord.option("--token", label)) --allow-final-try")
+                ["Stop unless you are sure.", Remedy("To try", .unlockWithFinalTry(token: label))])
         case .pinIncorrect, .pinInvalid, .pinLengthRange:
             let isLow = flags.contains(.userPINCountLow)
             if isLow { details["tries"] = "low" }
@@ -94,35 +96,36 @@ extension KeychainError {
             // Not returned by a token: this process waited for a session or a login until its deadline.
             return make(
                 .timedOut, "token \"\(label)\" was not ready to \(operation.verb) in time: \(error.detail ?? "").",
-                "Is it waiting to be touched, or for its PIN? To wait longer: --timeout 60s")
+                ["Is it waiting to be touched, or for its PIN?", Remedy("To wait longer", .change(.timeout))])
         case .userNotLoggedIn:
-            return make(.locked, "token \"\(label)\" wants a login to \(operation.verb).", "Unlock it: keyfob unlock")
+            return make(
+                .locked, "token \"\(label)\" wants a login to \(operation.verb).", [Remedy("Unlock it", .unlock())])
         case .tokenNotPresent, .deviceRemoved, .slotIDInvalid, .tokenNotRecognized:
             return make(
                 .tokenAbsent, "token \"\(label)\"\(serial.map { " (serial \($0))" } ?? "") is not present.",
-                "Insert it, or see what is there: keyfob token ls")
+                [Remedy("Insert it, or see what is there", .listTokens)])
         case .tokenWriteProtected, .sessionReadOnly, .actionProhibited:
             return make(
                 .tokenReadOnly, "token \"\(label)\" is write-protected; nothing was changed.",
-                "Write with the vendor's tool, or store elsewhere: --token NAME")
+                [Remedy("Write with the vendor's tool, or store elsewhere", .change(.token))])
         case .deviceMemory:
             return make(
                 .tokenFull, "token \"\(label)\" has no room for another object.",
-                "Remove one: keyfob token show \(ShellWord.operand(label, with: " --objects"))")
+                [Remedy("Remove one", .listObjects(token: label))])
         case .mechanismInvalid, .mechanismParameterInvalid, .functionNotSupported, .keySizeRange, .curveNotSupported,
             .domainParametersInvalid:
             return make(
                 .mechanismUnsupported,
                 "token \"\(label)\" cannot \(operation.verb) this way (\(error.returnValue.name)).",
-                "What it can do: keyfob token mechanisms")
+                [Remedy("See what it can do", .listMechanisms)])
         case .keyNotWrappable:
             return make(
                 .keyNotExtractable, "token \"\(label)\" does not give out keys of this kind.",
-                "Use it in place: keyfob uri NAME")
+                [Remedy("Use it in place", .showURI(nil))])
         case .attributeSensitive, .keyUnextractable:
             return make(
                 .keyNotExtractable, "the key cannot leave token \"\(label)\": it is marked not extractable.",
-                "Use it in place: keyfob uri NAME")
+                [Remedy("Use it in place", .showURI(nil))])
         case .cantLock where error.function == .initialize:
             return make(
                 .refused, "token \"\(label)\" cannot be used: \(error.detail ?? error.returnValue.name).",
@@ -147,9 +150,11 @@ extension KeychainError {
                     + error.function.rawValue
                     + (error.detail.map { " (\($0))" } ?? "") + ".",
                 isTrouble(error)
-                    ? "Try again. If it fails again: is it plugged in, and the service behind it running? "
-                        + "See whether it is there: keyfob token ls"
-                    : nil)
+                    ? [
+                        "Try again. If it fails again: is it plugged in, and the service behind it running?",
+                        Remedy("See whether it is there", .listTokens),
+                    ]
+                    : [])
         }
     }
 

@@ -34,11 +34,12 @@ package enum AttributeReadBack {
         throw KeychainError(
             .tokenContractViolation,
             "token \"\(token)\" did not obey: \(wrong.name) of the new object is not what was asked for.",
-            hint: (refusal == nil
-                ? "The object was removed again."
-                : "The object could not be removed at once. If it is still there, remove it with the vendor's tool: "
-                    + "keyfob token show \(ShellWord.operand(token, with: " --objects")).")
-                + " This token cannot protect keys as Keyfob promises.",
+            remedies: (refusal == nil
+                ? ["The object was removed again."]
+                : [
+                    "The object could not be removed at once. If it is still there, remove it with the vendor's tool.",
+                    Remedy("See whether it is there", .listObjects(token: token)),
+                ]) + ["This token cannot protect keys as Keyfob promises."],
             details: ["token": token, "attribute": wrong.name], cause: refusal)
     }
 }

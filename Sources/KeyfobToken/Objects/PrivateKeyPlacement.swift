@@ -66,7 +66,7 @@ package struct PrivateKeyPlacement {
                 .mechanismUnsupported,
                 "token \"\(token)\" does not take a key of this kind: \(key.publicKey.algorithm) "
                     + "(\(refusal.returnValue.name)).",
-                hint: "What it can do: keyfob token mechanisms",
+                remedies: [Remedy("See what it can do", .listMechanisms)],
                 details: ["token": token, "ckr": refusal.returnValue.name, "function": refusal.function.rawValue],
                 cause: refusal)
         }

@@ -50,7 +50,8 @@ extension SoftHSMDirectory {
             Self.unlock(file, turn)
             guard error.code != .timedOut else {
                 throw KeychainError(
-                    .vaultBusy, "token \"\(label)\" is in use by another process.", hint: "Wait longer: --timeout 60s",
+                    .vaultBusy, "token \"\(label)\" is in use by another process.",
+                    remedies: [Remedy("Wait longer", .change(.timeout))],
                     details: ["token": label], cause: error)
             }
             guard access == .reading else { throw error }

@@ -125,7 +125,7 @@ public struct SoftHSMDirectory: Sendable, Hashable {
     private func refusal(inUse other: String) -> KeychainError {
         KeychainError(
             .refused, "this process uses the SoftHSM directory of \(other) and cannot use \(root.filePath) as well.",
-            hint: "SoftHSM reads its configuration once per process: use a second process, such as keyfob itself.",
+            hint: "SoftHSM reads its configuration once per process: use a second process.",
             details: ["active": other, "requested": configuration.filePath])
     }
 

@@ -96,8 +96,10 @@ extension KeychainError {
             .timedOut,
             "\(call.function) of the module \(TerminalSafe.text(call.module)) has not returned for "
                 + "\(duration.components.seconds) s.",
-            hint: "The token, its reader or its daemon may be stopped or gone: check it, and try again. "
-                + "Wait longer: --timeout 60s",
+            remedies: [
+                "The token, its reader or its daemon may be stopped or gone: check it, and try again.",
+                Remedy("Wait longer", .change(.timeout)),
+            ],
             details: ["function": call.function.rawValue, "module": call.module])
     }
 }

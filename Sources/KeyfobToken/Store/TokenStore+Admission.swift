@@ -89,9 +89,10 @@ extension TokenStore {
         }
         throw KeychainError(
             .pinRemembered, "the stored PIN of token \"\(label)\" was refused before; it is not sent again.",
-            hint: "Correct the PIN source (\(source)). If that PIN is right after all, say it once: "
-                + (keychain.map { "keyfob unlock \(ShellWord.operand($0)) --pin-source prompt" }
-                    ?? "the same command with --pin-source prompt"),
+            remedies: [
+                "Correct the PIN source (\(source)).",
+                Remedy("If that PIN is right, type it once", .unlock(keychain: keychain, .typing)),
+            ],
             details: ["token": label, "source": source])
     }
 
@@ -138,8 +139,9 @@ extension TokenStore {
         details["source"] = source
         let advice = admissions.isNoted
             ? "nothing is retried automatically." : "it could not be noted, and the next command would send it again."
-        let hint = details["tries"] == "final"
-            ? refusal.hint : "Check the PIN source (\(source)) before trying again; " + advice
-        return KeychainError(refusal.code, refusal.message, hint: hint, details: details, cause: refusal.cause)
+        let remedies = details["tries"] == "final"
+            ? refusal.remedies : [Remedy("Check the PIN source (\(source)) before trying again; " + advice)]
+        return KeychainError(
+            refusal.code, refusal.message, remedies: remedies, details: details, cause: refusal.cause)
     }
 }

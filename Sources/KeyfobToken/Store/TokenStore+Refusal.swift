@@ -22,8 +22,8 @@ extension TokenStore {
             // A SoftHSM token consists of files, so do not suggest inserting it.
             return explain(
                 KeychainError(
-                    .tokenAbsent, refusal.message, hint: remedyOfAbsence(from: softHSM), details: refusal.details,
-                    cause: error))
+                    .tokenAbsent, refusal.message, remedies: remediesOfAbsence(from: softHSM),
+                    details: refusal.details, cause: error))
         }
         guard let softHSM, [.failed, .tokenFull].contains(refusal.code) else { return refusal }
         // SoftHSM does not report that its directory is missing or its disk is full. Ignore failures of this look-up;
@@ -39,18 +39,21 @@ extension TokenStore {
         return refusal
     }
 
-    /// The advice for one of Keyfob's own tokens that is not found.
+    /// The remedies for one of Keyfob's own tokens that is not found.
     ///
     /// Blocks for a second if there is a token with an unreadable file, since that may be the one.
-    private func remedyOfAbsence(from softHSM: SoftHSMDirectory) -> String {
+    private func remediesOfAbsence(from softHSM: SoftHSMDirectory) -> [Remedy] {
         // Ignore failures of this look-up; the general advice follows.
         if let serial = uri.serial, case .unclear? = try? softHSM.awaitToken(serial: serial, label: label),
             let places = try? softHSM.unusableDirectories(deadline: .after(configuration.deadline)), !places.isEmpty
         {
-            return "It may be in \(places.joined(separator: ", ")), which cannot be read: restore token.object in it "
-                + "from a backup."
+            let list = places.joined(separator: ", ")
+            return ["It may be in \(list), which cannot be read: restore token.object in it from a backup."]
         }
-        return "It belongs in \(softHSM.tokensDirectory.filePath): mount what that lies on, or restore it from a "
-            + "backup. What is there: keyfob token ls"
+        let directory = softHSM.tokensDirectory.filePath
+        return [
+            "It belongs in \(directory). Mount the file system with that directory, or restore it from a backup.",
+            Remedy("See which tokens there are", .listTokens),
+        ]
     }
 }

@@ -494,6 +494,6 @@ package final class TokenStore: Sendable {
     package func gone() -> KeychainError {
         KeychainError(
             .itemNotFound, "the object is no longer on token \"\(label)\".",
-            hint: "Another program removed or replaced it. What is there: keyfob token show --objects")
+            remedies: ["Another program removed or replaced it.", Remedy("See what is there", .listObjects())])
     }
 }

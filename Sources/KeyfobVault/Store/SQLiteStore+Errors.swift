@@ -36,7 +36,8 @@ extension SQLiteStore {
             return KeychainError(.duplicateItem, "the item already exists in the keychain.", cause: error.withoutSQL)
         case .SQLITE_BUSY, .SQLITE_LOCKED:
             return KeychainError(
-                .vaultBusy, "\(title) is in use by another process.", hint: "Wait longer: --timeout 60s",
+                .vaultBusy, "\(title) is in use by another process.",
+                remedies: [Remedy("Wait longer", .change(.timeout))],
                 details: details,
                 cause: error.withoutSQL)
         case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT, .SQLITE_MISMATCH, .SQLITE_CONSTRAINT:

@@ -136,7 +136,7 @@ import Testing
                 let path = sources.appendingPathComponent(target).appendingPathComponent(name)
                 for line in try String(contentsOf: path, encoding: .utf8).split(separator: "\n")
                 where line.contains("\"") && !line.drop(while: { $0 == " " }).hasPrefix("//") {
-                    for match in line.matches(of: /keyfob ([a-z]+)( [a-z-]+)?/) {
+                    for match in line.matches(of: /keyfob(?: |\(")([a-z]+)( [a-z-]+)?/) {
                         let (verb, next) = (String(match.1), match.2.map { String($0.dropFirst()) })
                         guard Self.verbs.contains(verb), checked.insert("\(verb) \(next ?? "")").inserted else { continue }
                         #expect(known.contains("\n  \(verb)"), "keyfob \(verb), of \(name)")

@@ -65,14 +65,13 @@ import Testing
         _ = try keychain.renewIdentity(root, key: .new(nil), issuer: SelfIssuer())
         func retire() throws { try keychain.retire(#require(keychain.versions(of: "root").dropFirst().first)) }
         let renewable = #expect(throws: KeychainError.self) { try retire() }
-        #expect(renewable?.hint?.hasSuffix("keyfob identity renew 'a leaf'") == true, "\(renewable?.hint ?? "")")
+        #expect(renewable?.remedies == [Remedy("Renew that first", .renewIdentity("a leaf"))])
         // A certificate without its key cannot be renewed here.
         try keychain.delete(leaf)
         let alone = try keychain.add(CertificateItem(certificate))
         let foreign = #expect(throws: KeychainError.self) { try retire() }
-        let fingerprint = certificate.sha256Fingerprint.hexadecimal
-        let name = foreign?.hint?.split(separator: "sha256:").last.map(String.init) ?? ""
-        #expect(foreign?.hint?.contains("keyfob cert rm sha256:") == true && fingerprint.hasPrefix(name))
+        let fingerprint = "sha256:" + certificate.sha256Fingerprint.hexadecimal.prefix(16)
+        #expect(foreign?.remedies.map(\.operation) == [.removeCertificate(fingerprint)])
         try keychain.delete(alone)
         try retire()
     }

@@ -139,7 +139,7 @@ import Testing
                 Issue.record("an object was written during a read")
             } catch let error as KeychainError {
                 #expect(error.message == "token \"\(keychain.name)\" is in use by another process.")
-                #expect(error.code == .vaultBusy && error.hint?.contains("--timeout") == true)
+                #expect(error.code == .vaultBusy && error.remedies.map(\.operation) == [.change(.timeout)])
             }
             #expect(begin.duration(to: clock.now) < .seconds(60))
         }

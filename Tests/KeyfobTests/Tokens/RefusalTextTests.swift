@@ -14,7 +14,8 @@ import Testing
         let waited = PKCS11Error(function: function, returnValue: .sessionCount, detail: "it took too long")
         let error = KeychainError.token(waited, .login, token: "card")
         #expect(error.code == .timedOut)
-        #expect(error.message.contains("it took too long") && error.hint?.contains("--timeout") == true)
+        #expect(error.message.contains("it took too long"))
+        #expect(error.remedies.last == Remedy("To wait longer", .change(.timeout)))
         // The token itself has no more sessions.
         let full = PKCS11Error(function: function, returnValue: .sessionCount)
         #expect(KeychainError.token(full, .login, token: "card").code == .failed)
@@ -27,12 +28,28 @@ import Testing
     }
 
     @Test(arguments: [
-        PKCS11Error(function: .getTokenInfo, returnValue: .pinIncorrect),
-        PKCS11Error(function: .createObject, returnValue: .deviceMemory),
+        (
+            PKCS11Error(function: .getTokenInfo, returnValue: .pinIncorrect),
+            .unlockWithFinalTry(token: "my token")
+        ),
+        (PKCS11Error(function: .createObject, returnValue: .deviceMemory), .listObjects(token: "my token")),
+    ] as [(PKCS11Error, Remedy.Operation)])
+    func `a refusal proposes an operation on the token that refused`(
+        refusal: PKCS11Error, operation: Remedy.Operation
+    ) {
+        let error = KeychainError.token(refusal, .create, token: "my token")
+        #expect(error.remedies.last?.operation == operation)
+    }
+
+    @Test(arguments: [
+        ReturnValue.pinIncorrect, .pinLocked, .userNotLoggedIn, .tokenNotPresent, .tokenWriteProtected, .deviceMemory,
+        .mechanismInvalid, .keyUnextractable, .deviceError, .sessionCount,
     ])
-    func `the label of a token is quoted as one word in the command of a hint`(refusal: PKCS11Error) {
-        let hint = KeychainError.token(refusal, .create, token: "my token").hint ?? ""
-        #expect(hint.contains("'my token'"), "\(hint)")
+    func `the hint of a refusal names no command of keyfob and no option`(value: ReturnValue) throws {
+        let refusal = PKCS11Error(function: .login, returnValue: value, detail: "it took too long")
+        let error = KeychainError.token(refusal, .login, token: "card", flags: [.userPINFinalTry])
+        let words = error.description.replacing(/pkcs11-tool.*/, with: "")
+        #expect(!words.contains("keyfob") && !words.contains("--"), "\(error)")
     }
 
     @Test(arguments: ["short=63", "short=0", "garbled", "garbled stranger"])

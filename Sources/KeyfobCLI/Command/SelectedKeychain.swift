@@ -1,0 +1,31 @@
+import Keyfob
+
+/// The keychain that the command line selects, for the texts of errors.
+///
+/// The arguments are not parsed, because the error may be in them.
+enum SelectedKeychain {
+    /// The keychain that the arguments select; `nil` if they select none.
+    static var name: String? {
+        let words = CommandLine.arguments.dropFirst().prefix { $0 != "--" }
+        var keychain: String?
+        var token: String?
+        for (word, next) in zip(words, words.dropFirst().map(Optional.some) + [nil]) {
+            switch word {
+            case "-k", "--keychain": keychain = next
+            case "--token": token = next
+            default:
+                keychain = ["--keychain=", "-k=", "-k"].lazy.compactMap { word.dropping(prefix: $0) }.first ?? keychain
+                token = word.dropping(prefix: "--token=") ?? token
+            }
+        }
+        // If the token has no keychain or cannot be read, that is the error being reported.
+        return keychain ?? token.flatMap { try? GlobalOptions.keychainName(onToken: $0) }
+    }
+
+    /// The keychain of commands that select none. Errors are ignored, because another error is being reported.
+    static var unnamed: String? {
+        if let name = Environment.nonEmpty("KEYFOB_KEYCHAIN") { return name }
+        if let token = Environment.nonEmpty("KEYFOB_TOKEN") { return try? GlobalOptions.keychainName(onToken: token) }
+        return (try? Keychains().defaultName()) ?? Keychains.usualName
+    }
+}
