@@ -203,7 +203,7 @@ struct ACMESession {
                 // A signature is valid for one URL only (RFC 8555 6.4).
                 throw KeychainError(
                     .issuerFailed,
-                    "\(settings.host) redirects \(url) to \(target), which ACME does not allow.",
+                    "\(settings.host) redirects \(url) to \(target) (status \(response.status)), against RFC 8555.",
                     details: ["url": url, "location": target, "status": String(response.status)])
             }
             let problem = Self.problem(response)

@@ -26,7 +26,7 @@ import Testing
         ["move:cert", "cert to "], ["move:dir", "directory is elsewhere: https://"], ["garbage:cert", "none of them"],
         ["limit:dir", "too many certificates"], ["limit:dir", "asked again in 60 minutes"],
         ["limit:newNonce", "asked again in 60 minutes"], ["missing:dir", "Check the URL of the directory"],
-        ["missing:newNonce", "refused: status 404"], ["plain", "no URL of HTTPS"],
+        ["missing:newNonce", "refused: status 404"], ["plain", "does not begin with https://"],
         ["state=expired:authz", "the authorization is expired"],
         ["state=invalid:order", "issues no certificate: the order is invalid"],
         ["state=:order", "a state that ACME does not know"],
