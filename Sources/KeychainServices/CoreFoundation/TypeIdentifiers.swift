@@ -6,12 +6,6 @@ protocol TypeIdentified: NSObject {
     static var typeID: CFTypeID { get }
 }
 
-// Apple assigns the numbers of its opaque types at run time, so callers cannot depend on their values.
-extension SecKey: TypeIdentified { static var typeID: CFTypeID { 256 } }
-extension SecCertificate: TypeIdentified { static var typeID: CFTypeID { 257 } }
-extension SecIdentity: TypeIdentified { static var typeID: CFTypeID { 258 } }
-extension SecAccessControl: TypeIdentified { static var typeID: CFTypeID { 259 } }
-
 /// Returns the type identifier of an object; 0 for objects of other types.
 ///
 /// Booleans are distinguished from numbers by identity. Only `kCFBooleanTrue` and `kCFBooleanFalse`, which Swift's
@@ -69,15 +63,3 @@ public func CFURLGetTypeID() -> CFTypeID { 29 }
 /// The number of `CFDate`.
 @discardableResult
 public func CFDateGetTypeID() -> CFTypeID { 42 }
-/// The number of `SecKey`.
-@discardableResult
-public func SecKeyGetTypeID() -> CFTypeID { SecKey.typeID }
-/// The number of `SecCertificate`.
-@discardableResult
-public func SecCertificateGetTypeID() -> CFTypeID { SecCertificate.typeID }
-/// The number of `SecIdentity`.
-@discardableResult
-public func SecIdentityGetTypeID() -> CFTypeID { SecIdentity.typeID }
-/// The number of `SecAccessControl`.
-@discardableResult
-public func SecAccessControlGetTypeID() -> CFTypeID { SecAccessControl.typeID }

@@ -362,19 +362,6 @@ extension Item {
         }
     }
 
-    /// The flags of the item's access control.
-    var constraints: SecAccessControlCreateFlags {
-        attributes[.accessControl]?.bytes.flatMap { SecAccessControl(stored: $0) }?.flags ?? []
-    }
-
-    /// Whether the access control requires an application password.
-    var asksForPassword: Bool { constraints.contains(.applicationPassword) }
-
-    /// Whether the access control requires user presence before the data is read or the key is used.
-    var needsPresence: Bool {
-        !constraints.isDisjoint(with: [.userPresence, .biometryAny, .biometryCurrentSet, .devicePasscode, .companion])
-    }
-
     /// Whether reading the item requires user presence.
     ///
     /// A private key that cannot leave its token has no data to read; it requires presence when it is used.
@@ -405,11 +392,4 @@ extension ItemRequest {
     fileprivate func givesOut(_ item: Item) -> Bool {
         returns.contains(.data) || returns.contains(.reference) && itemClass == .key && !item.isOnToken
     }
-}
-
-/// Returns the attributes that identify a certificate: all of its own except the label.
-func searchAttributes(of certificate: SecCertificate) -> ItemAttributes {
-    var found = attributes(of: certificate)
-    found[.label] = nil
-    return found
 }

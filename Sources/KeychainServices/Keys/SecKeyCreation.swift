@@ -81,14 +81,6 @@ public func SecKeyCreateWithData(
     }
 }
 
-extension PublicKey {
-    /// The RSA key of a SubjectPublicKeyInfo, as in PEM files; `nil` for other bytes, which may be PKCS#1.
-    init?(ofRSAIn data: Data) {
-        guard let key = try? PublicKey(subjectPublicKeyInfo: data), case .rsa = key.algorithm else { return nil }
-        self = key
-    }
-}
-
 /// Returns the bytes of a key in the form that `SecKeyCreateWithData` takes.
 ///
 /// - Parameters:

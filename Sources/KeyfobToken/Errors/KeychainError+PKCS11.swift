@@ -86,7 +86,7 @@ extension KeychainError {
                 "Set a new one with the vendor's tool, or: pkcs11-tool --login --change-pin")
         case .userPINNotInitialized:
             return make(
-                .locked, "token \"\(label)\" has no user PIN yet, so nobody can log in.",
+                .locked, "token \"\(label)\" has no user PIN yet, so no login is possible.",
                 "Set one with the SO PIN and the vendor's tool, or: pkcs11-tool --login --login-type so --init-pin")
         case .userNotLoggedIn where error.function == .login:
             return make(

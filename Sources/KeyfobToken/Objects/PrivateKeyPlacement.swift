@@ -116,7 +116,8 @@ package struct PrivateKeyPlacement {
         }
         let numbers = try session.attributes([.modulus, .publicExponent], of: pair.publicKey)
         guard let modulus = numbers[.modulus], let exponent = numbers[.publicExponent] else {
-            throw KeychainError(.tokenContractViolation, "the token does not tell the public half of a key it just made.")
+            throw KeychainError(
+                .tokenContractViolation, "the token does not tell the public half of a key it just made.")
         }
         let transport = try PublicKey(rsaModulus: .init(modulus), publicExponent: .init(exponent))
         let secret = try RandomBytes.secret(count: 32)

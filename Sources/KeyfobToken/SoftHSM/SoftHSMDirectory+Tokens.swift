@@ -297,7 +297,9 @@ extension SoftHSMDirectory {
     /// - Throws: `KeychainError` with code `timedOut` if another process holds the lock until `deadline`;
     ///   `fileUnavailable`.
     package func removeRest(of uri: PKCS11URI, deadline: Deadline) throws(KeychainError) {
-        guard let serial = uri.serial, let label = uri.token, FileManager.default.fileExists(atPath: root.filePath) else {
+        guard let serial = uri.serial, let label = uri.token,
+            FileManager.default.fileExists(atPath: root.filePath)
+        else {
             return
         }
         try holdingLock(until: deadline) { () throws(KeychainError) in

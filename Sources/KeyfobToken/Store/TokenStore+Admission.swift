@@ -85,7 +85,8 @@ extension TokenStore {
         guard case .stored(let source) = pin.origin else {
             // The error that the token would return. The caller drops the PIN that was left and asks the PIN's source
             // next.
-            throw PKCS11Error(function: .login, returnValue: .pinIncorrect, detail: "refused before, and not sent again")
+            throw PKCS11Error(
+                function: .login, returnValue: .pinIncorrect, detail: "refused before, and not sent again")
         }
         throw KeychainError(
             .pinRemembered, "the stored PIN of token \"\(label)\" was refused before; it is not sent again.",

@@ -213,7 +213,9 @@ extension TokenStore {
     /// On a busy machine SoftHSM sometimes cannot access the object's file for a moment.
     ///
     /// - Throws: `PKCS11Error`.
-    package func setAttributes(_ template: AttributeTemplate, of object: ObjectHandle, in session: borrowing Session) throws {
+    package func setAttributes(
+        _ template: AttributeTemplate, of object: ObjectHandle, in session: borrowing Session
+    ) throws {
         for pause in Self.pauses {
             do throws(PKCS11Error) { return try session.setAttributes(template, of: object) } catch {
                 guard error.returnValue == .generalError, try isSoftHSM() else { throw error }

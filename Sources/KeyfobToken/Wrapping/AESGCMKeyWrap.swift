@@ -16,14 +16,18 @@ package struct AESGCMKeyWrap: WrapSuite {
             template: .wrappingKey(label: label, id: id, isPermanent: isPermanent, wrapsObjects: false))
     }
 
-    package func wrap(_ key: SecretBytes, with wrappingKey: ObjectHandle, in session: borrowing Session) throws -> [UInt8] {
+    package func wrap(
+        _ key: SecretBytes, with wrappingKey: ObjectHandle, in session: borrowing Session
+    ) throws -> [UInt8] {
         let nonce = try RandomBytes.bytes(count: AESGCM.nonceCount)
         let sealed = try session.encryptSecret(
             key, with: wrappingKey, using: .aesGCM(iv: nonce, additionalData: []))
         return nonce + sealed
     }
 
-    package func unwrap(_ bytes: [UInt8], with wrappingKey: ObjectHandle, in session: borrowing Session) throws -> SecretBytes {
+    package func unwrap(
+        _ bytes: [UInt8], with wrappingKey: ObjectHandle, in session: borrowing Session
+    ) throws -> SecretBytes {
         guard bytes.count == 60 else { throw KeychainError.damagedItem(cause: nil) }
         return try session.decryptSecret(
             Array(bytes[12...]), with: wrappingKey, using: .aesGCM(iv: Array(bytes[..<12]), additionalData: []))

@@ -21,7 +21,9 @@ package struct AESKeyWrapSuite: WrapSuite {
         .extractable(true),
     ]
 
-    package func wrap(_ key: SecretBytes, with wrappingKey: ObjectHandle, in session: borrowing Session) throws -> [UInt8] {
+    package func wrap(
+        _ key: SecretBytes, with wrappingKey: ObjectHandle, in session: borrowing Session
+    ) throws -> [UInt8] {
         var template = Self.carrier
         template.append(.secret(.value, key))
         let object = try session.create(template)
@@ -34,7 +36,9 @@ package struct AESKeyWrapSuite: WrapSuite {
         return wrapped
     }
 
-    package func unwrap(_ bytes: [UInt8], with wrappingKey: ObjectHandle, in session: borrowing Session) throws -> SecretBytes {
+    package func unwrap(
+        _ bytes: [UInt8], with wrappingKey: ObjectHandle, in session: borrowing Session
+    ) throws -> SecretBytes {
         let object = try session.unwrap(bytes, with: wrappingKey, using: Mechanism(.aesKeyWrap), template: Self.carrier)
         let value = try session.secretAttribute(.value, of: object)
         try session.destroy(object)
@@ -45,5 +49,7 @@ package struct AESKeyWrapSuite: WrapSuite {
         return value
     }
 
-    package func members(of bytes: [UInt8]) -> (header: [(name: String, value: String)], encryptedKey: [UInt8]) { ([], bytes) }
+    package func members(of bytes: [UInt8]) -> (header: [(name: String, value: String)], encryptedKey: [UInt8]) {
+        ([], bytes)
+    }
 }

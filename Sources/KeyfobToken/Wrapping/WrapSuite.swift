@@ -74,7 +74,9 @@ package enum WrapSuites {
     ///
     /// Some tokens return such an error for an unsupported mechanism, and most return it for transient failures.
     private static func prove(_ suite: any WrapSuite, attempts: Int, in session: borrowing Session) throws {
-        do { try prove(suite, in: session) } catch let error as PKCS11Error where error.isUninformative && attempts > 1 {
+        do { try prove(suite, in: session) } catch
+            let error as PKCS11Error where error.isUninformative && attempts > 1
+        {
             try prove(suite, attempts: attempts - 1, in: session)
         }
     }
@@ -129,7 +131,9 @@ extension AttributeTemplate {
     ///   - id: The `CKA_ID` of the key.
     ///   - isPermanent: Whether the key is a token object; otherwise it is a session object.
     ///   - wrapsObjects: Whether the key wraps and unwraps objects; otherwise it encrypts and decrypts bytes.
-    package static func wrappingKey(label: String, id: [UInt8], isPermanent: Bool, wrapsObjects: Bool) -> AttributeTemplate {
+    package static func wrappingKey(
+        label: String, id: [UInt8], isPermanent: Bool, wrapsObjects: Bool
+    ) -> AttributeTemplate {
         [
             .objectClass(.secretKey), .keyType(.aes), .ulong(.valueLength, 32), .label(label), .id(id),
             .token(isPermanent), .isPrivate(true), .sensitive(true), .extractable(false),

@@ -31,13 +31,15 @@ package struct SealedRow: Sendable {
     /// The name of an object that the token shows without a login; `nil` for all other rows.
     package var publicName: PublicName?
     /// The row's status in the vault's record of its rows, for a row that was read.
-    package var recordStatus = RecordStatus.unknown(KeychainError(.failed, "a row was read without the vault's record of its rows."))
+    package var recordStatus = RecordStatus.unknown(
+        KeychainError(.failed, "a row was read without the vault's record of its rows."))
 
     package init(
         id: Int64 = 0, identity: Data, classDigest: Data, state: RowState = RowState.live, primaryKey: Data,
         version: Int64, created: Int64, modified: Int64, attributes: SealedBytes, secret: SealedBytes? = nil,
         recipients: [Recipient] = [], terms: Set<Data> = [], publicName: PublicName? = nil,
-        recordStatus: RecordStatus = RecordStatus.unknown(KeychainError(.failed, "a row was read without the vault's record of its rows."))
+        recordStatus: RecordStatus = RecordStatus.unknown(
+            KeychainError(.failed, "a row was read without the vault's record of its rows."))
     ) {
         self.id = id
         self.identity = identity

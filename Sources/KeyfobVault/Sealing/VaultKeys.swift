@@ -37,7 +37,9 @@ package struct VaultKeys: Sendable {
     // MARK: Digests
 
     /// Returns the digest that represents a class in the vault.
-    package func digest(of itemClass: ItemClass) -> Data { classDigests.first { $0.itemClass == itemClass }?.digest ?? Data() }
+    package func digest(of itemClass: ItemClass) -> Data {
+        classDigests.first { $0.itemClass == itemClass }?.digest ?? Data()
+    }
 
     /// Returns the class of a digest; `nil` for a digest that this vault's keys did not make.
     package func itemClass(of digest: Data) -> ItemClass? { classDigests.first { $0.digest == digest }?.itemClass }
@@ -82,7 +84,9 @@ package struct VaultKeys: Sendable {
     }
 
     /// Returns the digests under which the row of an object is found: the object's fingerprint and the item's label.
-    package func terms(_ itemClass: ItemClass, object fingerprint: Data, _ attributes: ItemAttributes) throws -> Set<Data> {
+    package func terms(
+        _ itemClass: ItemClass, object fingerprint: Data, _ attributes: ItemAttributes
+    ) throws -> Set<Data> {
         var terms: Set = [try term(itemClass, .objectFingerprint, .data(fingerprint))]
         if let label = attributes[.label] {
             terms.insert(try term(itemClass, .label, label))

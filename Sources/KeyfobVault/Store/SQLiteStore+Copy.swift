@@ -21,7 +21,8 @@ extension SQLiteStore {
         do {
             let database = try connect(path: path, use: .look, busyTimeout: busyTimeout)
             let removals = try database.read { db in
-                try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM item WHERE state = ?", arguments: [RowState.removing.rawValue])
+                try Int.fetchOne(
+                    db, sql: "SELECT COUNT(*) FROM item WHERE state = ?", arguments: [RowState.removing.rawValue])
             }
             // A restored copy would finish the removal and destroy a key that was imported again in the meantime.
             guard removals == 0 else {

@@ -137,7 +137,8 @@ package struct SQLiteTransaction: StoreWriter {
     }
 
     package func rowCount(classDigest: Data) throws -> Int {
-        try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM item WHERE class = ? AND state = 0", arguments: [classDigest]) ?? 0
+        try Int.fetchOne(
+            db, sql: "SELECT COUNT(*) FROM item WHERE class = ? AND state = 0", arguments: [classDigest]) ?? 0
     }
 
     package func wrappingKeys() throws -> [WrappingKeyRow] {

@@ -53,7 +53,7 @@ import Synchronization
     }
 
     private struct WeakPool {
-        weak var pool: SessionPool?
+        weak var pool: (any OperationOwner)?
     }
 
     struct Lifecycle {
@@ -226,7 +226,7 @@ import Synchronization
     var holdsOperations: Bool { holding.load(ordering: .sequentiallyConsistent) }
 
     /// Registers a pool whose operations are waited for before the library is initialised again.
-    func register(_ pool: SessionPool) {
+    func register(_ pool: any OperationOwner) {
         pools.withLock { pools in
             pools.removeAll { $0.pool == nil }
             pools.append(WeakPool(pool: pool))

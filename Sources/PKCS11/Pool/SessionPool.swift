@@ -279,7 +279,9 @@ import Synchronization
             return error.returnValue != .generalError
         }
     }
+}
 
+extension SessionPool: OperationOwner {
     /// Whether an operation runs on a session of the pool, or one is being opened for it.
     var isBusy: Bool {
         state.withLock { $0.machine.sessionCount > $0.machine.idle.count }

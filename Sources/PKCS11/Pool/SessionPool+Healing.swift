@@ -236,7 +236,8 @@ extension SessionPool {
 
     /// Performs the recovery step for an operation that failed with `error`, or throws the error.
     func heal(
-        _ error: PKCS11Error, isIdempotent: Bool, generation: Int, _ state: Lock<State>, _ recovery: inout RecoveryAttempt
+        _ error: PKCS11Error, isIdempotent: Bool, generation: Int, _ state: Lock<State>,
+        _ recovery: inout RecoveryAttempt
     ) throws {
         let situation = RecoveryPolicy.Situation(isIdempotent: isIdempotent, isLate: recovery.isLate())
         var step = recovery.policy.step(after: error.returnValue, situation)

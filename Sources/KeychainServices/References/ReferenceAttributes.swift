@@ -70,6 +70,13 @@ func attributes(of certificate: SecCertificate) -> ItemAttributes {
     CertificateItem(certificate.certificate).attributes
 }
 
+/// Returns the attributes that identify a certificate: all of its own except the label.
+func searchAttributes(of certificate: SecCertificate) -> ItemAttributes {
+    var found = attributes(of: certificate)
+    found[.label] = nil
+    return found
+}
+
 extension KeyAlgorithmType {
     /// Apple's number for the type of a key; `nil` if it has none.
     init?(_ algorithm: KeyAlgorithm) {

@@ -77,3 +77,11 @@ extension PrivateKey {
     /// - Throws: `CryptoError` for types that Apple has no form for.
     var externalRepresentation: Data { get throws { try rawRepresentation().copyData() } }
 }
+
+extension PublicKey {
+    /// The RSA key of a SubjectPublicKeyInfo, as in PEM files; `nil` for other bytes, which may be PKCS#1.
+    init?(ofRSAIn data: Data) {
+        guard let key = try? PublicKey(subjectPublicKeyInfo: data), case .rsa = key.algorithm else { return nil }
+        self = key
+    }
+}
