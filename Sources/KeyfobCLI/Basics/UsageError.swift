@@ -12,21 +12,6 @@ struct UsageError: Error, CustomStringConvertible {
 
     var description: String { hint.map { "\(message)\n    \($0)" } ?? message }
 
-    /// The error for a secret given as an argument, where `ps` and the shell's history show it. The text never repeats
-    /// the argument.
-    ///
-    /// - Parameters:
-    ///   - item: The name before the secret, for the hint.
-    ///   - options: The options that select the item, each with a leading space.
-    static func secretOnCommandLine(item: String, options: String = "") -> UsageError {
-        func command(_ more: String) -> String {
-            Wording.selected.keyfob("set " + ShellWord.operand(item, with: options + more))
-        }
-        return UsageError(
-            "secret values are not accepted on the command line, where other users can read them.",
-            hint: "Pipe it:  printf %s \"$VALUE\" | \(command(" --stdin"))     or just: \(command(""))")
-    }
-
     /// The error for an empty name, usually from a script with an unset variable.
     static let emptyName = UsageError(
         "a name must not be empty.", hint: "Check whether a variable in the command line is empty.")

@@ -128,7 +128,7 @@ enum Interruption {
     /// `body`, see `waitForAnswer(at:)`.
     ///
     /// - Parameter tolerated: How many signals to tolerate, not counting those passed on to a program.
-    static func deferring<Value>(tolerating tolerated: Int = 1, _ body: () throws -> Value) rethrows -> Value {
+    static func deferring<Outcome>(tolerating tolerated: Int = 1, _ body: () throws -> Outcome) rethrows -> Outcome {
         resetSignals()
         unsafe state.pointee.tolerated = tolerated
         let outer = currentPhase
@@ -143,7 +143,7 @@ enum Interruption {
     /// The third signal that was not passed on ends the process, in case `body` hangs.
     ///
     /// - Throws: The error of `body`; `CancellationError` if a signal arrived that was not passed on to a program.
-    static func finishing<Value>(_ body: () throws -> Value) throws -> Value {
+    static func finishing<Outcome>(_ body: () throws -> Outcome) throws -> Outcome {
         let result = Result { try deferring(tolerating: 2, body) }
         // Checked after `deferring` has returned, whatever the result of `body`: from here on a signal ends the
         // process.
@@ -192,9 +192,9 @@ enum Interruption {
     ///
     /// A shell changes the terminal while this process is stopped, so the settings are applied again after SIGCONT.
     /// SIGQUIT and SIGALRM from another process end the process as usual, after the terminal is restored.
-    static func silencing<Result, Failure: Error>(
-        _ terminal: Int32, from settings: termios, to silent: termios, _ body: () throws(Failure) -> Result
-    ) throws(Failure) -> Result {
+    static func silencing<Result, Problem: Error>(
+        _ terminal: Int32, from settings: termios, to silent: termios, _ body: () throws(Problem) -> Result
+    ) throws(Problem) -> Result {
         unsafe state.pointee.settings = settings
         unsafe state.pointee.silent = silent
         unsafe state.pointee.isSilent = true
