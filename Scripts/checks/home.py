@@ -8,7 +8,7 @@ import struct
 import subprocess
 
 # Exit codes of keyfob.
-DONE, NOT_FOUND, USABLE_WITH_WARNINGS = 0, 3, 11
+DONE, NOT_FOUND, DUPLICATE, USABLE_WITH_WARNINGS = 0, 3, 4, 11
 
 
 class Result:
