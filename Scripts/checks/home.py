@@ -8,7 +8,7 @@ import struct
 import subprocess
 
 # Exit codes of keyfob.
-DONE, NOT_FOUND, USABLE_WITH_WARNINGS = 0, 3, 11
+DONE, NOT_FOUND, DUPLICATE, USABLE_WITH_WARNINGS = 0, 3, 4, 11
 
 
 class Result:
@@ -27,7 +27,7 @@ class Result:
 class Home:
     """Runs the command in `base`/home, which is replaced by a template before each point.
 
-    The path stays the same, because SoftHSM's configuration and the keychain's contain absolute paths.
+    The path stays the same, because SoftHSM's configuration file contains it.
     """
 
     def __init__(self, base, binary, library, is_quick):

@@ -83,11 +83,3 @@ enum DER {
         sequence(integer(Array(raw.prefix(raw.count / 2))), integer(Array(raw.suffix(raw.count / 2))))
     }
 }
-
-extension [UInt8] {
-    /// Decodes a hexadecimal text.
-    init(hex: String) {
-        let digits = hex.compactMap(\.hexDigitValue)
-        self = stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
-    }
-}

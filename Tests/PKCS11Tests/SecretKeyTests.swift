@@ -23,20 +23,13 @@ import Testing
     func gcmVector() throws {
         let token = try TestToken.make(label: "gcm")
         let session = try token.openSession()
-        // Test case 4 of McGrew and Viega, "The Galois/Counter Mode of Operation".
-        let key = try importKey(session, [UInt8](hex: "feffe9928665731c6d6a8f9467308308"))
-        let mechanism = Mechanism.aesGCM(
-            iv: [UInt8](hex: "cafebabefacedbaddecaf888"),
-            additionalData: [UInt8](hex: "feedfacedeadbeeffeedfacedeadbeefabaddad2"))
-        let plaintext = [UInt8](hex: """
-            d9313225f88406e5a55909c5aff5269a86a7a9531534f7da2e4c303d8a318a72\
-            1c3c0c95956809532fcf0e2449a6b525b16aedf5aa0de657ba637b39
-            """)
+        let rows = try Fixtures.rows("Vectors/aes-gcm.tsv")
+        let row = try #require(try rows.first { try $0["case"] == "4" })
+        let key = try importKey(session, row.bytes("key"))
+        let mechanism = Mechanism.aesGCM(iv: try row.bytes("nonce"), additionalData: try row.bytes("additional"))
+        let (plaintext, expected) = (try row.bytes("plaintext"), try row.bytes("ciphertext") + row.bytes("tag"))
         let ciphertext = try session.encrypt(plaintext, with: key, using: mechanism)
-        #expect(ciphertext == [UInt8](hex: """
-            42831ec2217774244b7221b784d0d49ce3aa212f2c02a4e035c17e2329aca12e\
-            21d514b25466931c7d8f6a5aac84aa051ba30b396a0aac973d58e0915bc94fbc3221a5db94fae95ae7121a47
-            """))
+        #expect(ciphertext == expected)
         let decrypted = try session.decrypt(ciphertext, with: key, using: mechanism)
         #expect(decrypted == plaintext)
         let secret = try session.encryptSecret(SecretBytes(plaintext), with: key, using: mechanism)
@@ -87,11 +80,11 @@ import Testing
     func keyWrapVector() throws {
         let token = try TestToken.make(label: "wrap")
         let session = try token.openSession()
-        // RFC 3394, section 4.1.
-        let wrapping = try importKey(session, [UInt8](hex: "000102030405060708090A0B0C0D0E0F"))
-        let data = [UInt8](hex: "00112233445566778899AABBCCDDEEFF")
+        let row = try #require(try Fixtures.rows("Vectors/aes-key-wrap.tsv").first)
+        let wrapping = try importKey(session, row.bytes("key"))
+        let (data, expected) = (try row.bytes("secret"), try row.bytes("wrapped"))
         let wrapped = try session.wrap(try importKey(session, data), with: wrapping, using: Mechanism(.aesKeyWrap))
-        #expect(wrapped == [UInt8](hex: "1FA68B0A8112B447AEF34BD8FB5A7B829D3E862371D2CFE5"))
+        #expect(wrapped == expected)
         #expect(MechanismType.aesKeyWrap.rawValue == 0x2109)
         let template: AttributeTemplate = [
             .objectClass(.secretKey), .keyType(.genericSecret), .token(false), .isPrivate(true), .sensitive(false),
