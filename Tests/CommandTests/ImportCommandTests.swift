@@ -279,19 +279,19 @@ import Testing
         try #require(add().status == 0)
         let both = try add("--name", "one")
         #expect(both.status == 4 && both.error.contains("nothing was imported as \"one-1\""), "\(both.error)")
-        #expect(both.error.contains("Leave out --name     or remove it first: keyfob identity rm one\n"), "\(both.error)")
+        #expect(both.error.contains("Leave out --name\n    Or remove it first: keyfob identity rm one\n"), "\(both.error)")
         #expect(try add().output.hasPrefix("Unchanged"))
         // A name stands for a whole pair.
         func addOne(_ name: String) throws -> Tool.Result {
             try home.keyfob("identity", "import", home.file("a.key"), home.file("a.pem"), "--name", name)
         }
-        #expect(try addOne("other").error.contains("Use that name: --name one     or remove it first:"))
+        #expect(try addOne("other").error.contains("Use that name: --name one\n    Or remove it first:"))
         // An older version is put back into use.
         try home.makeSelfSigned("new")
         let files = [home.file("new.key"), home.file("new.pem")]
         try #require(home.keyfob("identity", "import", files[0], files[1], "--name", "one", "--replace").status == 0)
         let older = try addOne("one")
-        let command = try #require(older.error.firstMatch(of: #/keyfob identity use (one@[0-9.-]+) /#), "\(older.error)")
+        let command = try #require(older.error.firstMatch(of: #/keyfob identity use (one@[0-9.-]+)\n/#), "\(older.error)")
         #expect(older.status == 4 && !older.error.contains("--name"), "\(older.error)")
         #expect(try home.keyfob("identity", "use", String(command.output.1)).status == 0)
         #expect(try addOne("one").output.hasPrefix("Unchanged"))
