@@ -295,6 +295,6 @@ import Testing
         let refused = try keyfob(home, "identity", "export", "my ed", "-o", home.file("ed.p12"))
         #expect(refused.status == 8, "\(refused)")
         #expect(refused.error.contains("key \"my ed\" (Ed25519) cannot leave token \"login\""), "\(refused.error)")
-        #expect(refused.error.contains("Use it in place: keyfob uri 'my ed'     "), "\(refused.error)")
+        #expect(refused.error.contains("Use it in place: keyfob uri 'my ed'\n"), "\(refused.error)")
     }
 }

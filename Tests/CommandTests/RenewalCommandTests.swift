@@ -98,7 +98,7 @@ import Testing
         try #require(home.keyfob("identity", "rm", "web", "--yes").status == 0)
         let refused = try Tool.keyfob(create, environment: home.environment).run()
         #expect(refused.status == 4 && refused.error.contains("older versions of the identity have it"), "\(refused.error)")
-        #expect(refused.error.contains("keyfob identity retire web. "), "\(refused.error)")
+        #expect(refused.error.contains("keyfob identity retire web\n"), "\(refused.error)")
         #expect(try home.keyfob("identity", "retire", "web", "--yes").status == 0)
         #expect(try Tool.keyfob(create, environment: home.environment).run().status == 0)
     }

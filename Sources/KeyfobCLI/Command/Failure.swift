@@ -13,7 +13,7 @@ struct Failure {
     init(_ error: any Error) {
         switch error {
         case let error as KeychainError: self.init(keychain: error)
-        case let error as UsageError: self.init(usage: error.message, hint: error.hint)
+        case let usage as UsageError: self.init(usage: usage.message, hint: usage.hint)
         case is CancellationError: self.init(keychain: .stopped)
         default: self.init(keychain: KeychainError(.failed, String(describing: error), cause: error))
         }

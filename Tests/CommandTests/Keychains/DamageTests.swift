@@ -360,7 +360,7 @@ import Testing
         #expect(failure.hint.contains("keyfob keychain check site --remove-damaged"), "\(failure.hint)")
         let list = try household.failure(["ls", "-k", "site"])
         // It is not the default keychain, so the command names it.
-        #expect(list.hint.contains("keyfob keychain check site "))
+        #expect(list.hint.contains("keyfob keychain check site\n"))
         #expect(list.hint.hasSuffix("keyfob -k site ls --skip-damaged"))
         let removed = try findings(household, ["site", "--remove-damaged", "--yes"])
         #expect(removed == (["item.replayed"], 1, true, 9))
