@@ -121,8 +121,8 @@ let package = Package(
         .testTarget(
             name: "KeyfobTests",
             dependencies: [
-                "Keyfob", "KeyfobACME", "KeyfobTesting", "KeyfobPrimitives", "PKCS11", "KeyfobOpenSSL", "TestSupport",
-                "TestChild",
+                "Keyfob", "KeyfobVault", "KeyfobToken", "KeyfobACME", "KeyfobTesting", "KeyfobPrimitives", "PKCS11",
+                "KeyfobOpenSSL", "TestSupport", "TestChild",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]
         ),

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Keyfob
+@testable import KeyfobToken
 
 /// The files on disk when a change is reported as done. SoftHSM itself syncs nothing.
 @Suite(.enabled(if: isStraceUsable, "strace(1) is not installed, or may trace nothing here"))

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Keyfob
+@testable import KeyfobToken
 
 @Suite struct HealingTests {
     @Test func `a complete token file is valid, and no truncated one is`() throws {

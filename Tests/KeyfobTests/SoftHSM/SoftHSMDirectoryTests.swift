@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import Keyfob
+@testable import KeyfobToken
 
 @Suite struct SoftHSMDirectoryTests {
     /// The directory that this process uses, treated as Keyfob's own.

@@ -8,6 +8,7 @@ import TestSupport
 import Testing
 
 @testable import Keyfob
+@testable import KeyfobToken
 
 /// Changes that other tools make to tokens.
 @Suite struct StaleHandleTests {

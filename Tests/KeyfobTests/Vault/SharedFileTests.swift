@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import Keyfob
+@testable import KeyfobVault
 
 @Suite struct SharedFileTests {
     @Test func `a vault keeps its file locks when the process opens it a second time`() throws {
