@@ -72,7 +72,7 @@ extension Keychains {
             let pin: SecretBytes
             switch choice {
             case .new(let protection):
-                let token = try softHSM.createToken(label: freeLabel(for: name), deadline: deadline)
+                let token = try softHSM.createToken(label: freeLabel(for: name, until: deadline), deadline: deadline)
                 // The time for undoing does not depend on the caller's timeout, because no token may stay behind.
                 undo.append {
                     try softHSM.destroyToken(token.uri, deadline: .after(max(options.timeout, .seconds(2))))
@@ -119,7 +119,9 @@ extension Keychains {
     /// A token of that label without a keychain may be left from a killed creation.
     ///
     /// - Throws: `KeychainError` if the tokens cannot be read.
-    private func freeLabel(for name: String) throws -> String {
+    private func freeLabel(for name: String, until deadline: Deadline) throws -> String {
+        // A token that a killed creation left with an incomplete file has a label once the file is restored.
+        try softHSM.heal(deadline: deadline)
         // Making a token replaces one of the same label that has no PIN.
         let taken = Set(try softHSM.tokens().filter(\.hasUserPIN).map(\.label))
         var (label, number) = (name, 1)
