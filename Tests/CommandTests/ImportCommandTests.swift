@@ -291,7 +291,7 @@ import Testing
         let files = [home.file("new.key"), home.file("new.pem")]
         try #require(home.keyfob("identity", "import", files[0], files[1], "--name", "one", "--replace").status == 0)
         let older = try addOne("one")
-        let command = try #require(older.error.firstMatch(of: #/keyfob identity use (one@[0-9.-]+) /#), "\(older.error)")
+        let command = try #require(older.error.firstMatch(of: #/keyfob identity use (one@[0-9.-]+)\n/#), "\(older.error)")
         #expect(older.status == 4 && !older.error.contains("--name"), "\(older.error)")
         #expect(try home.keyfob("identity", "use", String(command.output.1)).status == 0)
         #expect(try addOne("one").output.hasPrefix("Unchanged"))
