@@ -117,7 +117,8 @@ import Testing
             #expect(try tokenKey.publicKey.verify(signature, of: message, using: scheme))
             return StoredObject(label: key.label, sha256: digest(tokenKey.publicKey.subjectPublicKeyInfo))
         }
-        #expect(Set(found) == stored.keys)
+        // Compared without labels: the command names the key of an identity after the identity.
+        #expect(Set(found.map(\.sha256)) == Set(stored.keys.map(\.sha256)))
     }
 
     private func digest(_ bytes: Data) -> String { Digest.sha256(bytes).hexadecimal }
