@@ -64,7 +64,8 @@ extern int syncfs(int descriptor);
 static inline pid_t keyfob_thread_id(void) { return (pid_t)syscall(SYS_gettid); }
 
 /// add_key(2). Returns the serial number of the key, or -1 with errno.
-static inline long keyfob_add_key(const char *type, const char *description, const void *payload, size_t count, int keyring) {
+static inline long keyfob_add_key(
+    const char *type, const char *description, const void *payload, size_t count, int keyring) {
     return syscall(SYS_add_key, type, description, payload, count, keyring);
 }
 

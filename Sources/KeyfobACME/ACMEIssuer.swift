@@ -12,7 +12,7 @@ public import KeyfobPrimitives
 /// let issuer = try ACMEIssuer(
 ///     .init(directory: "https://acme-v02.api.letsencrypt.org/directory", agreesToTerms: true, listener: "80"),
 ///     keychain: keychain)
-/// let web = try keychain.createIdentity("web", specification, issuer: issuer).identity
+/// let web = try keychain.identities.create("web", specification, issuer: issuer).identity
 /// ```
 ///
 /// Host names and addresses (RFC 8738) are proved by HTTP-01 challenges (RFC 8555 8.3). A web server of the host
@@ -237,12 +237,12 @@ public struct ACMEIssuer: CertificateIssuer {
     private func accountKey() throws -> TokenKey {
         let label = "acme account " + settings.host
         let query = Query<KeyItem>.key(label: label).keyClass(.private)
-        if let key = try keychain.find(query).first { return try keychain.tokenKey(for: key) }
+        if let key = try keychain.find(query).first { return try keychain.keys.tokenKey(for: key) }
         do {
-            return try keychain.tokenKey(for: keychain.generateKey(.p256, label: label, isLabelUnique: true))
+            return try keychain.keys.tokenKey(for: keychain.keys.generate(.p256, label: label, isLabelUnique: true))
         } catch let error as KeychainError where error.code == .duplicateItem {
             // Another process made the key first.
-            return try keychain.tokenKey(for: keychain.only(query))
+            return try keychain.keys.tokenKey(for: keychain.only(query))
         }
     }
 

@@ -93,7 +93,7 @@ public final class RotatingTLSIdentity: Sendable {
         self.trouble = trouble
         let first = try await BlockingExecutor.shared.run {
             // Read the version first: changes while the identity is loaded are then detected later.
-            let version = keychain.objectsVersion()
+            let version = keychain.objects.version()
             let identity = try TLSIdentity(
                 query, in: keychain, requirements: requirements, onSigningFailure: { trouble.report($0) })
             return (version, identity)
@@ -200,7 +200,7 @@ public final class RotatingTLSIdentity: Sendable {
     }
 
     private func lookNow(_ resolvesAnyway: Bool) -> Bool {
-        let version = keychain.objectsVersion()
+        let version = keychain.objects.version()
         let (number, isDue) = state.withLock { state in
             state.begun += 1
             return (state.begun, state.version != version || state.resolved.duration(to: .now) > interval * 15)
@@ -210,7 +210,7 @@ public final class RotatingTLSIdentity: Sendable {
         do {
             let candidate = try TLSCandidate.choose(query, in: keychain, on: requirements.date())
             refused = candidate.certificate
-            let chain = try keychain.chain(of: candidate.certificate)
+            let chain = try keychain.certificates.chain(of: candidate.certificate)
             if requirements.presented(chain) == current.chain {
                 try requirements.checkDates(candidate, chain: chain)
                 settle(number, version, refusal: nil)

@@ -59,17 +59,15 @@ extension NIOSSLTrustRoots {
     /// Returns the anchors at the time of the call. Runs on Keyfob's threads.
     ///
     /// > Important: swift-nio-ssl only trusts self-signed certificates. If the keychain trusts an intermediate or a
-    /// single
-    /// > certificate without its root, the handshake refuses a peer below it, although
-    /// > ``Keychain/verify(_:intermediates:on:host:usage:trusting:)`` accepts it. Trust the root, or call that function
-    /// in
-    /// > swift-nio-ssl's custom verification callback.
+    /// > single certificate without its root, the handshake refuses a peer below it, although
+    /// > ``KeychainCertificates/verify(_:intermediates:on:host:usage:trusting:)`` accepts it. Trust the root, or call
+    /// > that function in swift-nio-ssl's custom verification callback.
     ///
-    /// - Throws: The errors of `Keychain.trustAnchors(for:)`, and those of swift-nio-ssl for an anchor that it cannot
+    /// - Throws: The errors of `KeychainTrust.anchors(for:)`, and those of swift-nio-ssl for an anchor that it cannot
     ///   read.
     public static func trusted(by keychain: Keychain, for usage: CertificateUsage) async throws -> NIOSSLTrustRoots {
         .certificates(
-            try await keychain.trustAnchors(for: usage).map {
+            try await keychain.trust.anchors(for: usage).map {
                 try NIOSSLCertificate(bytes: [UInt8]($0.certificate.der), format: .der)
             })
     }

@@ -74,11 +74,11 @@ public struct TLSIdentity: Sendable {
     ) throws {
         item = candidate.item
         certificate = candidate.certificate
-        let found = try keychain.chain(of: certificate)
+        let found = try keychain.certificates.chain(of: certificate)
         try requirements.check(candidate, chain: found)
         chain = requirements.presented(found)
         do {
-            key = try TokenTLSKey(keychain.tokenKey(for: candidate.item), onSigningFailure: onSigningFailure)
+            key = try TokenTLSKey(keychain.keys.tokenKey(for: candidate.item), onSigningFailure: onSigningFailure)
             if requirements.requiresTLS13, !key.supportsTLS13 { throw KeychainError.noTLS13(candidate.name, key) }
             certificateChain = try chain.map {
                 .certificate(try NIOSSLCertificate(bytes: [UInt8]($0.der), format: .der))

@@ -15,9 +15,9 @@ extension CertificateStore {
     /// threads.
     ///
     /// - Throws: `KeychainError`; `fileDamaged` if swift-certificates cannot read an anchor, and the errors of
-    ///   `Keychain.trustAnchors(for:)`.
+    ///   `KeychainTrust.anchors(for:)`.
     public init(trustedBy keychain: Keychain, for usage: CertificateUsage = .any) async throws {
-        self.init(try await keychain.trustAnchors(for: usage).map { try X509.Certificate($0.certificate) })
+        self.init(try await keychain.trust.anchors(for: usage).map { try X509.Certificate($0.certificate) })
     }
 }
 #endif

@@ -9,7 +9,7 @@ public import X509
 /// A private key on the token, with which swift-certificates signs certificates, requests and revocation lists.
 ///
 /// ```swift
-/// let key = X509.Certificate.PrivateKey(try TokenSigningKey(keychain.tokenKey(for: identity)))
+/// let key = X509.Certificate.PrivateKey(try TokenSigningKey(keychain.keys.tokenKey(for: identity)))
 /// let request = try await CertificateSigningRequest(
 ///     version: .v1, subject: name, asyncPrivateKey: key, attributes: .init(), signatureAlgorithm: .ecdsaWithSHA256)
 /// ```
@@ -139,7 +139,7 @@ extension X509.Certificate.PrivateKey {
     ///
     /// - Throws: `KeychainError`; `itemNotFound`, `invalidArgument`, `unsupportedFormat`.
     public init(_ identity: Identity, in keychain: Keychain) throws {
-        self.init(try TokenSigningKey(keychain.tokenKey(for: identity)))
+        self.init(try TokenSigningKey(keychain.keys.tokenKey(for: identity)))
     }
 }
 #endif

@@ -224,9 +224,9 @@ import Testing
             let (basic, server) = (SecPolicyCreateBasicX509(), SecPolicyCreateSSL(true, "web.example"))
             #expect(!isTrusted(basic) && !isTrusted(server))
             let root = try Authority.certificate("root").certificate
-            try throwaway.keychain.trust(root, for: [.server])
+            try throwaway.keychain.trust.add(root, for: [.server])
             #expect(isTrusted(server) && isTrusted(basic))
-            try throwaway.keychain.trust(root, for: [.email])
+            try throwaway.keychain.trust.add(root, for: [.email])
             #expect(!isTrusted(server) && isTrusted(basic))
             // Setting anchors excludes the certificates that the keychain trusts.
             #expect(!isTrusted(basic, anchors: [] as CFArray))
@@ -234,11 +234,11 @@ import Testing
             #expect(SecItemAdd([kSecValueRef: leaf] as CFDictionary, nil) == errSecSuccess)
             let query = [kSecClass: kSecClassCertificate, kSecMatchTrustedOnly: true, kSecAttrLabel: "Intermediate"] as CFDictionary
             #expect(SecItemCopyMatching(query, nil) == errSecSuccess)
-            try throwaway.keychain.distrust(root)
+            try throwaway.keychain.trust.remove(root)
             #expect(!isTrusted(basic) && SecItemCopyMatching(query, nil) == errSecItemNotFound)
         }
         // A keychain that would need user interaction is not unlocked, and the evaluation does not fail.
-        try throwaway.keychain.trust(Authority.certificate("root").certificate)
+        try throwaway.keychain.trust.add(Authority.certificate("root").certificate)
         var options = Keychain.Options()
         options.pinSource = try PINSource(parsing: "prompt")
         options.prompter = Nobody()
@@ -261,7 +261,7 @@ import Testing
         let control = SecAccessControl(protection: "ak", flags: .userPresence)
         let added = item.merging([kSecAttrAccessControl: control, kSecValueData: Data("x".utf8)]) { $1 } as CFDictionary
         SecKeychainUse(throwaway.keychain) { #expect(SecItemAdd(added, nil) == errSecSuccess) }
-        let file = try #require(throwaway.keychain.pinFile)
+        let file = try #require(throwaway.keychain.objects.pinFile)
         let pin = try String(contentsOfFile: file, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)
         for (answer, status) in [(pin, errSecSuccess), ("another", errSecAuthFailed)] {
             let person = Person(answer: answer)

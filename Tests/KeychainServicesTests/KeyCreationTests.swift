@@ -75,7 +75,7 @@ import Testing
             // Another process finds the key with its public half.
             let again = try Keychain.open(throwaway.keychain.name, in: throwaway.directories)
             let item = try #require(try again.find(.keys).first)
-            #expect(try again.tokenKey(for: item).publicKey == publicKey.publicKey)
+            #expect(try again.keys.tokenKey(for: item).publicKey == publicKey.publicKey)
         }
     }
 

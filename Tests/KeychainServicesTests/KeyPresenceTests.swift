@@ -68,7 +68,7 @@ import Testing
     }
 
     private func pin(_ throwaway: ThrowawayKeychain) throws -> String {
-        let file = try #require(throwaway.keychain.pinFile)
+        let file = try #require(throwaway.keychain.objects.pinFile)
         return try String(contentsOfFile: file, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)
     }
 

@@ -212,15 +212,15 @@ extension SecItemFixture {
         bench.groups = [""]
         let all = try bench.identities([a, b])
         let first = try #require(try bench.keychain.find(.identity(label: a)).first)
-        try bench.keychain.prefer(first, for: "https://X.example")
+        try bench.keychain.identities.prefer(first, for: "https://X.example")
         #expect(try bench.identity("https://x.example/a") == a)
         bench.expect(0, bench.prefer(all[1], "https://x.example"))
-        #expect(try bench.keychain.preferredIdentity(for: "https://x.example/a")?.label == b)
+        #expect(try bench.keychain.identities.preferred(for: "https://x.example/a")?.label == b)
         #expect(try bench.keychain.find(.identity(label: a)).first?.preferredServices == [])
         bench.expect(0, bench.prefer(all[0], "https://x.example", [kSecAttrCanSign]))
         bench.expect(0, bench.prefer(all[0].certificate, "mail@x.example"))
         // A renewal moves the preferences to the new certificate together with the name.
-        let renewed = try bench.keychain.renewIdentity(first, issuer: SelfIssuer())
+        let renewed = try bench.keychain.identities.renew(first, issuer: SelfIssuer())
         let found = bench.use { SecIdentityCopyPreferred("https://x.example", [kSecAttrCanSign] as CFArray, nil) }
         #expect(found?.certificate.certificate.der == renewed.identity.der)
         let certificate = bench.use { SecCertificateCopyPreferred("mail@x.example", nil) }

@@ -26,7 +26,7 @@ import Testing
 
     private func renew(_ bench: SecItemFixture, _ key: RenewalKey, group: String) throws -> Data {
         let all = try bench.keychain.findItems(Criteria(.identity, [.label: "web", .accessGroup: .string(group)]))
-        return try bench.keychain.renewIdentity(
+        return try bench.keychain.identities.renew(
             Identity(item: try #require(all.first)), key: key, issuer: SelfIssuer()).identity.der
     }
 

@@ -92,7 +92,7 @@ import Testing
         let bench = try SecItemFixture()
         let trusted: [String: Any] = ["class": "cert", "labl": "web.example", "m_TrustedOnly": true]
         bench.expect(0, bench.add(["v_Ref": try Authority.certificate("leaf")]))
-        try bench.keychain.trust(Authority.certificate("root").certificate)
+        try bench.keychain.trust.add(Authority.certificate("root").certificate)
         bench.expect(-25300, bench.copy(trusted))
         bench.expect(0, bench.add(["v_Ref": try Authority.certificate("intermediate")]))
         bench.expect(0, bench.copy(trusted))
@@ -123,7 +123,7 @@ import Testing
 
     @Test func `a certificate that libcrypto cannot read is not trusted, and hides no trusted one`() throws {
         let bench = try SecItemFixture()
-        try bench.keychain.trust(Authority.certificate("root").certificate)
+        try bench.keychain.trust.add(Authority.certificate("root").certificate)
         var der = [UInt8](try TestPair("broken").certificate.der)
         // Makes the signature algorithm an invalid object identifier.
         let start = try #require(der.indices.last { der.dropFirst($0).starts(with: [0x30, 0x0A, 0x06, 0x08]) })

@@ -32,7 +32,7 @@ struct AlgorithmTests {
                 .secret(.exponent2, dq), .secret(.coefficient, qinv), .allowedMechanisms(mechanisms),
             ])
         }
-        try home.keychain.add(contentsOf: [
+        try home.keychain.certificates.add(contentsOf: [
             CertificateItem(certificate, label: "web"), CertificateItem(home.certificate("inter")),
         ])
     }

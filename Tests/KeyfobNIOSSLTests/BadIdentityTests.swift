@@ -61,7 +61,7 @@ struct BadIdentityTests {
     @Test func `a trusted issuer is not missing`() async throws {
         let home = try TLSHome()
         try home.add("web", chain: false)
-        _ = try await home.keychain.trust(home.certificate("inter"), for: [.server])
+        _ = try await home.keychain.trust.add(home.certificate("inter"), for: [.server])
         let identity = try await TLSIdentity.load(.identity(label: "web"), in: home.keychain)
         #expect(identity.chain.map(\.subject.commonName) == ["localhost", "Test Intermediate"])
     }

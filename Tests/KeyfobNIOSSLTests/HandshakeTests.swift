@@ -78,7 +78,7 @@ struct HandshakeTests {
         let home = try TLSHome()
         try home.add("web", kind)
         try home.issue("alice", kind, "client", subject: "/CN=alice")
-        _ = try await home.keychain.trust(home.certificate("root"), for: [.client])
+        _ = try await home.keychain.trust.add(home.certificate("root"), for: [.client])
         let trust = try await NIOSSLTrustRoots.trusted(by: home.keychain, for: .client)
         let server = try await TLSServer(
             .server(.identity(label: "web"), in: home.keychain, clientTrust: trust))

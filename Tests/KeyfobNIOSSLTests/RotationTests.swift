@@ -242,9 +242,9 @@ struct RotationTests {
         #expect(server.counters.withLock { $0.failures } == 0)
         // One has the name; the others remain until they are retired.
         #expect(try await home.keychain.find(.identity(label: "web")).count == 1)
-        let versions = try await home.keychain.versions(of: "web")
+        let versions = try await home.keychain.identities.versions(of: "web")
         #expect(versions.count == 4 && versions.first?.der == identity.current.certificate.der)
-        for version in versions.dropFirst() { try await home.keychain.retire(version) }
+        for version in versions.dropFirst() { try await home.keychain.identities.retire(version) }
         #expect(try server.curl(home).body == "ok")
     }
 

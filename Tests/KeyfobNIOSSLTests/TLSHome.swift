@@ -108,7 +108,7 @@ final class TLSHome: Sendable {
     ) throws -> Identity {
         let file = file ?? label
         if !FileManager.default.fileExists(atPath: self.file("\(file).pem")) { try issue(file, kind, profile) }
-        return try keychain.importIdentity(
+        return try keychain.identities.importKeyPair(
             key: PrivateKey.load(contents("\(file).key")), certificate: certificate(file),
             chain: chain ? [certificate("inter")] : [], label: label, isReplacing: isReplacing
         ).identity
@@ -122,7 +122,7 @@ final class TLSHome: Sendable {
         // Certificates have whole seconds, so the new one must have begun later.
         Thread.sleep(forTimeInterval: 1.1)
         try issue(file, kind, profile)
-        let made = try keychain.importIdentity(
+        let made = try keychain.identities.importKeyPair(
             key: PrivateKey.load(contents("\(file).key")), certificate: certificate(file),
             chain: [certificate("inter")])
         // Sets the label in a way that does not change another item of the name.

@@ -38,8 +38,8 @@ struct X509Tests {
     @Test(arguments: 0..<5)
     func `openssl verifies a request and a certificate that the token signed`(row: Int) async throws {
         let (specification, algorithm) = Self.kinds[row]
-        let item = try await keychain.generateKey(specification, label: "web")
-        let signer = try await TokenSigningKey(keychain.tokenKey(for: item))
+        let item = try await keychain.keys.generate(specification, label: "web")
+        let signer = try await TokenSigningKey(keychain.keys.tokenKey(for: item))
         #expect(signer.defaultSignatureAlgorithm == algorithm)
         let key = X509.Certificate.PrivateKey(signer)
         let name = try DistinguishedName { CommonName("www.example.org") }
@@ -69,8 +69,8 @@ struct X509Tests {
     }
 
     @Test func `the key is never exported, and algorithms that do not fit it are refused`() async throws {
-        let item = try await keychain.generateKey(.p256, label: "web")
-        let key = X509.Certificate.PrivateKey(try await TokenSigningKey(keychain.tokenKey(for: item)))
+        let item = try await keychain.keys.generate(.p256, label: "web")
+        let key = X509.Certificate.PrivateKey(try await TokenSigningKey(keychain.keys.tokenKey(for: item)))
         #expect(throws: KeychainError.self) { try key.serializeAsPEM() }
         for algorithm in [X509.Certificate.SignatureAlgorithm.sha256WithRSAEncryption, .ed25519,
             .sha1WithRSAEncryption] {
@@ -98,10 +98,10 @@ struct X509Tests {
             return false
         }
         #expect(try await !isBelieved(for: .server))
-        try await keychain.trust(root, for: [.server])
+        try await keychain.trust.add(root, for: [.server])
         #expect(try await isBelieved(for: .server))
         #expect(try await !isBelieved(for: .email))
-        try await keychain.distrust(root)
+        try await keychain.trust.remove(root)
         #expect(try await !isBelieved(for: .server))
     }
 }

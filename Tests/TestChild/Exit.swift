@@ -8,7 +8,7 @@ import PKCS11
 extension TestChild {
     /// Ends the process while eight threads sign; with `twice`, two threads end it at once.
     static func endAtWork(_ keychain: Keychain, _ how: [String]) throws {
-        let key = try keychain.tokenKey(for: keychain.generateKey(.p256, label: "end"))
+        let key = try keychain.keys.tokenKey(for: keychain.keys.generate(.p256, label: "end"))
         let hasBegun = DispatchSemaphore(value: 0)
         for _ in 0..<8 {
             Thread.detachNewThread {

@@ -14,7 +14,7 @@ extension TestChild {
     /// Forks, and uses the keychain on both sides.
     static func fork(_ keychain: Keychain) throws {
         let item = try keychain.add(GenericPassword(service: "before", account: "a"), secret: SecretBytes(utf8: "s"))
-        let key = try keychain.tokenKey(for: keychain.generateKey(.p256, label: "key"))
+        let key = try keychain.keys.tokenKey(for: keychain.keys.generate(.p256, label: "key"))
         let child = cFork()
         guard child != 0 else {
             // The kernel ends a child that waits for ever.

@@ -64,7 +64,7 @@ import PKCS11
                 let query = Query<Identity>().having(.publicKeyHash, .data(hash))
                 if try keychain.find(query).isEmpty {
                     say(">+\(index)")
-                    _ = try keychain.importIdentity(key: key, certificate: certificate)
+                    _ = try keychain.identities.importKeyPair(key: key, certificate: certificate)
                     say("<+\(index)")
                 } else {
                     say(">-\(index)")
@@ -80,10 +80,10 @@ import PKCS11
         for index in 0... {
             let identity = try keychain.only(.identity(label: name))
             say(">r")
-            try keychain.renewIdentity(identity, key: index % 2 == 0 ? .new(nil) : .same, issuer: SelfIssuer())
+            try keychain.identities.renew(identity, key: index % 2 == 0 ? .new(nil) : .same, issuer: SelfIssuer())
             say("<r")
-            for version in try keychain.versions(of: name) where version.nameOfVersion != nil {
-                try keychain.retire(version)
+            for version in try keychain.identities.versions(of: name) where version.nameOfVersion != nil {
+                try keychain.identities.retire(version)
             }
         }
     }
@@ -102,7 +102,7 @@ import PKCS11
     private static func keys(_ keychain: Keychain, _ prefix: String) throws {
         for index in 0... {
             say(">+\(prefix)-\(index)")
-            _ = try keychain.generateKey(.p256, label: "\(prefix)-\(index)")
+            _ = try keychain.keys.generate(.p256, label: "\(prefix)-\(index)")
             say("<+\(prefix)-\(index)")
         }
     }
@@ -169,7 +169,7 @@ import PKCS11
 
     /// Executes each line from standard input. Prints the code of an error that a change ends with.
     private static func objects(_ keychain: Keychain) throws {
-        let slot = try keychain.slot()
+        let slot = try keychain.objects.slot()
         func change(_ body: () throws -> Void) throws {
             do {
                 try body()
@@ -187,7 +187,7 @@ import PKCS11
             case "rename":
                 try change { _ = try keychain.update(Criteria(.key), [.label: "renamed"]) }
             default:
-                try change { _ = try keychain.generateKey(.p256, label: line) }
+                try change { _ = try keychain.keys.generate(.p256, label: line) }
             }
         }
     }
@@ -198,7 +198,7 @@ import PKCS11
         let items = try FileManager.default.contentsOfDirectory(atPath: path).map { name in
             try CertificateItem(Certificate(der: Data(contentsOf: folder.appendingPathComponent(name))))
         }
-        try keychain.add(contentsOf: items)
+        try keychain.certificates.add(contentsOf: items)
         say("made")
     }
 

@@ -62,7 +62,7 @@ extension TestChild {
     /// names.
     static func give(_ name: String, to group: String, as other: String) throws {
         let keychain = try Keychain.open()
-        for version in try keychain.versions(of: name) {
+        for version in try keychain.identities.versions(of: name) {
             let label = version.label ?? ""
             let named = Criteria(.certificate, [.label: .string(label)])
             let new = other + label.dropFirst(name.count)

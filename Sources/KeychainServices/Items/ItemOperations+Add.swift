@@ -134,7 +134,7 @@ extension ItemOperations {
         default: break
         }
         let flags = request.itemClass.livesOnToken ? [] : request.accessControl?.flags ?? []
-        let item = try keychain.addToVault(
+        let item = try keychain.vaultRows.addToVault(
             Item(request.itemClass, attributes), secret: request.sealed(request.data, flags))
         return (item, ({ request.data?.copyData() }, ()))
     }
@@ -143,7 +143,7 @@ extension ItemOperations {
     private func store(_ certificate: Certificate, _ attributes: ItemAttributes) throws -> (Item, LazyData?) {
         var item = CertificateItem(certificate)
         item.attributes.merge(attributes)
-        let added = try keychain.addSharing(item)
+        let added = try keychain.vaultRows.addSharing(item)
         return (added.item, ({ certificate.der }, ()))
     }
 
@@ -154,22 +154,24 @@ extension ItemOperations {
         let item: Item
         do {
             item = switch key.material {
-            case .memory(let key): try keychain.addKey(
+            case .memory(let key): try keychain.keys.add(
                 key, attributes, isExtractable: isExtractable, existing: existing).item
-            case .public(let key): try keychain.addKey(key, attributes).item
+            case .public(let key): try keychain.keys.add(key, attributes).item
             case .token:
                 // One that was imported may be gone from the token, and is in the file.
                 if let key = key.imported?.key {
-                    try keychain.addKey(key, attributes, isExtractable: false, existing: existing).item
+                    try keychain.keys.add(key, attributes, isExtractable: false, existing: existing).item
                 } else {
-                    try keychain.addKey(onToken: key.publicKey, attributes, existing: existing).item
+                    try keychain.keys.add(onToken: key.publicKey, attributes, existing: existing).item
                 }
             }
         } catch let error as KeychainError where error.code == .unsupportedFormat {
             // No token holds keys of this type. A public key can be stored without one.
             guard case .public(let key) = key.material else { throw error }
             let secret = SecretBytes(key.bits)
-            return (try keychain.addToVault(Item(.key, attributes), secret: secret), ({ secret.copyData() }, ()))
+            return (
+                try keychain.vaultRows.addToVault(Item(.key, attributes), secret: secret), ({ secret.copyData() }, ())
+            )
         }
         return (item, ({ try KeyMaterial.data(of: item, in: keychain) }, ()))
     }
@@ -203,7 +205,7 @@ extension ItemOperations {
         var own = usages(of: algorithm, .private)
         own.merge(attributes)
         for name: AttributeName in [.keyClass, .type, .keySizeInBits, .isPermanent] { own[name] = nil }
-        return try keychain.generateKey(specification, own, publicAttributes: nil).privateKey.item
+        return try keychain.keys.generate(specification, own, publicAttributes: nil).privateKey.item
     }
 
     /// Returns the attributes of the item for a key: those of the key itself, overridden by the caller's.

@@ -64,7 +64,7 @@ extension ItemOperations {
                 identity.privateKey.imported?.key.map { .memory($0, isExtractable: false) } ?? .token(key.publicKey)
             case .public: throw StatusError.parameter("the key of an identity is a private one")
             }
-        return try keychain.addIdentity(
+        return try keychain.identities.add(
             certificate, key: key, keyAttributes, existing: mayLeave ? .any : .mustStay)
     }
 
@@ -97,8 +97,8 @@ extension ItemOperations {
             request.attributes[.applicationLabel] = hash
             // An item that is only in the vault has the attributes of a key but no key to use.
             for item in try keychain.findItems(try criteria(request)) where item.isOnToken {
-                guard try keychain.publicKey(of: KeyItem(item: item)) == publicKey else { continue }
-                let key = try keychain.tokenKey(for: KeyItem(item: item))
+                guard try keychain.keys.publicKey(of: KeyItem(item: item)) == publicKey else { continue }
+                let key = try keychain.keys.tokenKey(for: KeyItem(item: item))
                 return SecIdentity(certificate: certificate, privateKey: SecKey(.token(key), item: item))
             }
         }

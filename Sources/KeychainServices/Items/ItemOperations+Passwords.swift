@@ -51,7 +51,7 @@ extension ItemOperations {
             try keychain.update(criteria, changes.attributes, removing: changes.removed, secret: changes.data)
         } catch is PasswordNeeded {
             criteria.services?.check = check
-            try keychain.replace(changes: changes.attributes, removing: changes.removed) {
+            try keychain.vaultRows.replace(changes: changes.attributes, removing: changes.removed) {
                 let items = try checkedItems(criteria)
                 guard !items.isEmpty else { throw StatusError(errSecItemNotFound) }
                 return try items.map { ($0, .secret(try resealed($0, request, changes))) }

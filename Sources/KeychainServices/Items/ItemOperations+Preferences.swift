@@ -25,7 +25,7 @@ extension ItemOperations {
         var criteria = try visible(itemClass)
         criteria.validOn = Date()
         criteria.issuers = issuers
-        return try keychain.preferred(Preference(itemClass, name, usages: usages), among: criteria)
+        return try keychain.identities.preferred(Preference(itemClass, name, usages: usages), among: criteria)
     }
 
     /// Makes a certificate, or the identity it belongs to, the preferred one for a name; `nil` removes the preference.
@@ -45,7 +45,7 @@ extension ItemOperations {
             chosen = items.first { $0.reference == own } ?? items.first
             guard chosen != nil else { throw StatusError(errSecInvalidItemRef, "the certificate is in no keychain") }
         }
-        try keychain.setPreferred(
+        try keychain.identities.setPreferred(
             chosen?.reference, Preference(itemClass, name, usages: usages), among: criteria)
     }
 

@@ -67,13 +67,13 @@ struct ItemOperations {
 
     /// Returns the password of a request for a single secret, in one database read; `nil` for other requests and if
     /// that item is damaged.
-    private func firstPassword(_ request: ItemRequest) throws -> Keychain.FirstPassword? {
+    private func firstPassword(_ request: ItemRequest) throws -> VaultRows.FirstPassword? {
         guard request.returns.contains(.data), request.limit ?? .one == .one, !request.itemClass.livesOnToken,
             !request.isOldReference, !request.namesSyncRecord, !request.hasOwnFilters
         else { return nil }
         var criteria = try criteria(request)
         try request.filters?.apply(to: &criteria)
-        let first = try keychain.firstPassword(coerced: criteria)
+        let first = try keychain.vaultRows.firstPassword(coerced: criteria)
         if case .damaged = first { return nil }
         return first
     }
@@ -87,7 +87,7 @@ struct ItemOperations {
         try request.filters?.apply(to: &criteria)
         if isLimited, !request.hasOwnFilters { criteria.limit = request.earlyLimit }
         return try request.itemClass.livesOnToken
-            ? keychain.findItems(criteria) : keychain.findPasswords(coerced: criteria)
+            ? keychain.findItems(criteria) : keychain.vaultRows.findPasswords(coerced: criteria)
     }
 
     /// Whether an item passes the filters that a Keyfob search does not support.
@@ -193,11 +193,11 @@ struct ItemOperations {
             return (item: item, replacement: KeyMaterial.replacement(data, item.itemClass, attributes))
         }
         // If the token already holds the new object, only the attributes change.
-        if replacements.allSatisfy({ keychain.isHeld($0.replacement, by: $0.item) }) {
+        if replacements.allSatisfy({ keychain.vaultRows.isHeld($0.replacement, by: $0.item) }) {
             try keychain.update(criteria, kept, removing: changes.removed)
             return
         }
-        try keychain.replace(replacements, changes: kept, removing: changes.removed)
+        try keychain.vaultRows.replace(replacements, changes: kept, removing: changes.removed)
     }
 
     /// Returns the items of a change after the check of the change has passed for each.

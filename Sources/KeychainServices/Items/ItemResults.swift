@@ -213,7 +213,7 @@ struct ItemResults {
             guard let certificate = try certificate(item) else { return nil }
             let identity = Identity(item: item)
             return try KeyMaterial.ofUsableKey { () throws -> SecIdentity? in
-                let key = SecKey(.token(try keychain.tokenKey(for: identity)), item: identity.key.item)
+                let key = SecKey(.token(try keychain.keys.tokenKey(for: identity)), item: identity.key.item)
                 return SecIdentity(certificate: certificate, privateKey: key, item: item)
             }
         }

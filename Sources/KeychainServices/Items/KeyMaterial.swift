@@ -43,9 +43,9 @@ enum KeyMaterial {
     static func data(of item: Item, in keychain: Keychain) throws -> Data? {
         try ofUsableKey { () throws -> Data? in
             if item.attributes[.keyClass]?.number == KeyClass.public.rawValue {
-                return try keychain.publicKey(of: KeyItem(item: item))?.bits
+                return try keychain.keys.publicKey(of: KeyItem(item: item))?.bits
             }
-            return try keychain.exportKey(item).externalRepresentation
+            return try keychain.keys.export(item).externalRepresentation
         }
     }
 
@@ -77,9 +77,9 @@ enum KeyMaterial {
         }
         return try ofUsableKey { () throws -> SecKey? in
             guard item.isPrivateKey else {
-                return try keychain.publicKey(of: KeyItem(item: item)).map { SecKey(.public($0), item: item) }
+                return try keychain.keys.publicKey(of: KeyItem(item: item)).map { SecKey(.public($0), item: item) }
             }
-            return SecKey(.token(try keychain.tokenKey(for: KeyItem(item: item))), item: item)
+            return SecKey(.token(try keychain.keys.tokenKey(for: KeyItem(item: item))), item: item)
         }
     }
 

@@ -8,7 +8,7 @@ enum KeychainTrust {
     /// Errors of the keychain are ignored: trust can be evaluated without one.
     static func anchors(for purpose: CertificateChain.Purpose) -> [Certificate] {
         guard let usage = CertificateUsage.known.first(where: { $0.purpose == purpose }),
-            let anchors = try? currentKeychain().trustAnchorsIfUnlocked(for: usage)
+            let anchors = try? currentKeychain().trust.anchorsIfUnlocked(for: usage)
         else { return [] }
         return anchors.map(\.certificate)
     }
@@ -24,6 +24,6 @@ enum KeychainTrust {
         guard let operations = try? ItemOperations.current(), let criteria = try? operations.criteria(request) else {
             return []
         }
-        return ((try? operations.keychain.certificatesIfUnlocked(criteria)) ?? []).filter(\.isCA)
+        return ((try? operations.keychain.certificates.certificatesIfUnlocked(criteria)) ?? []).filter(\.isCA)
     }
 }

@@ -77,24 +77,24 @@ struct KeyPairRequest {
         guard isPrivateKeyPermanent else {
             let key = try PrivateKey.generate(algorithm)
             let item = isPublicKeyPermanent
-                ? try currentKeychain().addKey(key.publicKey, publicAttributes).item : nil
+                ? try currentKeychain().keys.add(key.publicKey, publicAttributes).item : nil
             return (SecKey(.memory(key), item: describedInMemory), SecKey(.public(key.publicKey), item: item))
         }
         let keychain = try currentKeychain()
         guard let specification = KeySpecification(algorithm) else {
             // Keyfob has no token generate keys of these sizes.
             let key = try PrivateKey.generate(algorithm)
-            let stored = try keychain.addKey(key, privateAttributes, isExtractable: isExtractable)
-            let item = isPublicKeyPermanent ? try keychain.addKey(key.publicKey, publicAttributes).item : nil
+            let stored = try keychain.keys.add(key, privateAttributes, isExtractable: isExtractable)
+            let item = isPublicKeyPermanent ? try keychain.keys.add(key.publicKey, publicAttributes).item : nil
             return (
-                SecKey(.token(try keychain.tokenKey(for: stored)), item: stored.item),
+                SecKey(.token(try keychain.keys.tokenKey(for: stored)), item: stored.item),
                 SecKey(.public(key.publicKey), item: item)
             )
         }
-        let pair = try keychain.generateKey(
+        let pair = try keychain.keys.generate(
             specification, privateAttributes, publicAttributes: isPublicKeyPermanent ? publicAttributes : nil,
             isExtractable: isExtractable)
-        let key = try keychain.tokenKey(for: pair.privateKey)
+        let key = try keychain.keys.tokenKey(for: pair.privateKey)
         return (
             SecKey(.token(key), item: pair.privateKey.item), SecKey(.public(key.publicKey), item: pair.publicKey?.item)
         )

@@ -116,7 +116,7 @@ import KeyfobPrimitives
     }
 
     private static var timeout: KeychainError {
-        KeychainError(.timedOut, "nobody answered pinentry in time.")
+        KeychainError(.timedOut, "pinentry got no answer in time.")
     }
 
     private func write(_ line: String) throws(KeychainError) {

@@ -52,3 +52,10 @@ public struct CertificateUsage: RawRepresentable, Hashable, Sendable, CustomStri
         }
     }
 }
+
+extension CertificateUsage {
+    /// The names of the usages for which a certificate is to be trusted; none for all.
+    static func names(of usages: [CertificateUsage]) -> [String] {
+        usages.contains(.any) ? [] : Set(usages.map(\.rawValue)).sorted()
+    }
+}

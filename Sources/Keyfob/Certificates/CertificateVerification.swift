@@ -100,14 +100,14 @@ extension CertificateUsage {
     fileprivate func requiredPurpose() throws -> CertificateChain.Purpose {
         guard let purpose else {
             throw KeychainError(
-                .invalidArgument, "\"\(self)\" is no usage of certificates.",
+                .invalidArgument, "\"\(self)\" is not a usage of certificates.",
                 hint: "One of: " + Self.known.map(\.rawValue).joined(separator: ", "))
         }
         return purpose
     }
 }
 
-extension Keychain {
+extension KeychainCertificates {
     /// Verifies a certificate up to an anchor (RFC 5280 6.1), without revocation and without the network.
     ///
     /// Blocks; about 10 ms if the system's authorities must be read. Certificates of the keychain complete the chain.
@@ -125,7 +125,7 @@ extension Keychain {
         usage: CertificateUsage = .any, trusting policy: TrustPolicy = TrustPolicy()
     ) throws -> CertificateVerification {
         _ = try usage.requiredPurpose()
-        let own = policy.includesKeychain ? try trustAnchors(for: usage).map(\.certificate) : []
+        let own = policy.includesKeychain ? try keychain.trust.anchors(for: usage).map(\.certificate) : []
         return try CertificateVerification(
             verifying: certificate, intermediates: knownCertificates() + intermediates, on: date, host: host,
             usage: usage, trusting: policy, own: own)
@@ -144,14 +144,14 @@ extension Keychain {
     ///
     /// - Throws: `KeychainError`; the errors of `findItems(_:)` and of unlocking.
     package func certificatesIfUnlocked(_ criteria: Criteria) throws -> [Certificate] {
-        guard try keysIfUnlocked() != nil else { return [] }
-        return Self.certificates(of: try findItems(criteria))
+        guard try keychain.keysIfUnlocked() != nil else { return [] }
+        return Self.certificates(of: try keychain.findItems(criteria))
     }
 
     private func knownCertificates() throws -> [Certificate] {
         var all = Criteria(.certificate)
         all.includesSynchronizable = true
-        return Self.certificates(of: try findOnToken(all))
+        return Self.certificates(of: try keychain.tokenItems.findOnToken(all))
     }
 
     private static func certificates(of items: [Item]) -> [Certificate] {
@@ -166,7 +166,7 @@ extension Keychain {
         _ certificate: Certificate, intermediates: [Certificate] = [], on date: Date = Date(), host: String? = nil,
         usage: CertificateUsage = .any, trusting policy: TrustPolicy = TrustPolicy()
     ) async throws -> CertificateVerification {
-        try await run {
+        try await keychain.run {
             try self.verify(
                 certificate, intermediates: intermediates, on: date, host: host, usage: usage, trusting: policy)
         }

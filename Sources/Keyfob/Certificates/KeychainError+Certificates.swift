@@ -66,7 +66,7 @@ extension CertificateVerification {
                     ? "certificate \"\(name)\" signed itself, and you have not decided to trust it."
                     : "certificate \"\(name)\" leads to \"\(culprit.subjectSummary ?? "(no name)")\", "
                         + "which you have not decided to trust.",
-                [Remedy("If you do", .trust(anchor, usages: Keychain.names(of: [usage]), isForUser: true))])
+                [Remedy("If you do", .trust(anchor, usages: CertificateUsage.names(of: [usage]), isForUser: true))])
         case .hostMismatch, .addressMismatch:
             let names = certificate.subjectAlternativeNames
             let listed = names.prefix(8).map { $0.ipText ?? $0.text }.joined(separator: ", ")

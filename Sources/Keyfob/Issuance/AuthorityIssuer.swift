@@ -43,7 +43,7 @@ public struct AuthorityIssuer: CertificateIssuer {
         if Date() + (order.lifetime ?? SelfIssuer.standardLifetime) > authority.notAfter {
             order.report("shortened to the end of authority \"\(name)\"")
         }
-        let key = try keychain.tokenKey(for: identity)
+        let key = try keychain.keys.tokenKey(for: identity)
         let certificate = try key.checkingSignature { try unsigned.signed { try key.sign($0, using: $1) } }
         // Checks name constraints and the other limits in the authority's certificate.
         let verdict = try CertificateChain.verify(leaf: certificate, intermediates: [], anchors: [authority])
@@ -55,7 +55,7 @@ public struct AuthorityIssuer: CertificateIssuer {
                 remedies: [Remedy("See what it is for", .showCertificate(name))],
                 details: place.merging(["reason": failure.code.description]) { $1 })
         }
-        let above = try keychain.chain(of: authority).certificates
+        let above = try keychain.certificates.chain(of: authority).certificates
         if let (usage, issuer) = Self.usageNotAllowed(of: certificate, by: above) {
             let allowed = issuer.extendedKeyUsage.map(\.description).joined(separator: ", ")
             throw KeychainError(

@@ -39,7 +39,7 @@ extension CertificateOrder {
     /// - Throws: `KeychainError`; the errors of `unlock()`, and of reading the token.
     package func isStored(_ certificate: Certificate) throws -> Bool {
         let keychain = key.keychain
-        return try keychain.index.objects(keychain.keys()).contains { $0.certificateDER == certificate.der }
+        return try keychain.index.objects(keychain.vaultKeys()).contains { $0.certificateDER == certificate.der }
     }
 
     private var records: PendingOrders { PendingOrders(key.keychain) }

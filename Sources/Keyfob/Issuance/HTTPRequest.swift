@@ -3,9 +3,9 @@ package import KeyfobPrimitives
 
 /// One HTTP request, sent by the program `curl`.
 ///
-/// A few requests do not justify linking a network stack, which would slow the start of each command. `curl` also brings
-/// the proxies, protocols and security updates of the system. Callers send nothing secret: ACME messages are signed,
-/// and their signatures are public.
+/// A few requests do not justify linking a network stack, which would slow the start of each command. `curl` also
+/// brings the proxies, protocols and security updates of the system. Callers send nothing secret: ACME messages are
+/// signed, and their signatures are public.
 package struct HTTPRequest {
     /// An HTTP response.
     package struct Response {
@@ -54,7 +54,8 @@ package struct HTTPRequest {
         guard url.hasPrefix("https://") || (allowsPlain && url.hasPrefix("http://")), !url.contains(where: \.isNewline)
         else {
             throw KeychainError(
-                .invalidArgument, "\"\(url)\" is no URL of \(allowsPlain ? "HTTP" : "HTTPS").", details: ["url": url])
+                .invalidArgument, "\"\(url)\" is not a URL of \(allowsPlain ? "HTTP" : "HTTPS").",
+                details: ["url": url])
         }
         let time = min(deadline.remaining ?? Self.patience, Self.patience)
         // Rounded up, because 0 means no limit to curl.

@@ -1,6 +1,6 @@
-public import Foundation
+import Foundation
 public import KeyfobPrimitives
-public import KeyfobOpenSSL
+import KeyfobOpenSSL
 public import PKCS11
 
 /// The asynchronous forms. Each runs its blocking form on a thread of Keyfob.
@@ -102,21 +102,6 @@ extension Keychain {
         try await run { try self.add(item, secret: secret) }
     }
 
-    /// Adds certificates, all or none.
-    ///
-    /// - Throws: `KeychainError`; the errors of the blocking form.
-    @discardableResult
-    public func add(contentsOf certificates: [CertificateItem]) async throws -> [CertificateItem] {
-        try await run { try self.add(contentsOf: certificates) }
-    }
-
-    /// The certificates that the token shows without a login.
-    ///
-    /// - Throws: `KeychainError`; the errors of the blocking form.
-    public func publicCertificates(label: String? = nil) async throws -> [CertificateItem] {
-        try await run { try self.publicCertificates(label: label) }
-    }
-
     /// Calls `body` on a thread of Keyfob for every matching password, until it returns `false`.
     ///
     /// - Throws: `KeychainError`; the errors of the blocking form, and those of `body`.
@@ -206,77 +191,6 @@ extension Keychain {
         try await run { try self.delete(item) }
     }
 
-    /// Generates a key on the token.
-    ///
-    /// - Throws: `KeychainError`; the errors of the blocking form.
-    public func generateKey(
-        _ specification: KeySpecification, label: String, applicationTag: Data? = nil, isExtractable: Bool = false,
-        isLabelUnique: Bool = false
-    ) async throws -> KeyItem {
-        try await run {
-            try self.generateKey(
-                specification, label: label, applicationTag: applicationTag, isExtractable: isExtractable,
-                isLabelUnique: isLabelUnique)
-        }
-    }
-
-    /// Imports an identity.
-    ///
-    /// - Throws: `KeychainError`; the errors of the blocking form.
-    public func importIdentity(
-        key: PrivateKey, certificate: Certificate, chain: [Certificate] = [], label: String? = nil,
-        isExtractable: Bool = false, isReplacing: Bool = false
-    ) async throws -> IdentityImport {
-        try await run {
-            try self.importIdentity(
-                key: key, certificate: certificate, chain: chain, label: label, isExtractable: isExtractable,
-                isReplacing: isReplacing)
-        }
-    }
-
-    /// Imports every identity of a PKCS#12 file.
-    ///
-    /// - Throws: `KeychainError`; the errors of the blocking form.
-    public func importPKCS12(
-        _ data: Data, fileName: String, passphrase: SecretBytes?, label: String? = nil, isExtractable: Bool = false,
-        allowsLegacy: Bool = true, isReplacing: Bool = false
-    ) async throws -> [IdentityImport] {
-        try await run {
-            try self.importPKCS12(
-                data, fileName: fileName, passphrase: passphrase, label: label, isExtractable: isExtractable,
-                allowsLegacy: allowsLegacy, isReplacing: isReplacing)
-        }
-    }
-
-    /// Imports a private key without a certificate.
-    ///
-    /// - Throws: `KeychainError`; the errors of the blocking form.
-    public func importKey(_ key: PrivateKey, label: String, isExtractable: Bool = false) async throws -> KeyItem {
-        try await run { try self.importKey(key, label: label, isExtractable: isExtractable) }
-    }
-
-    /// An identity as a PKCS#12 file.
-    ///
-    /// - Throws: `KeychainError`; the errors of the blocking form.
-    public func exportIdentity(_ identity: Identity, passphrase: SecretBytes) async throws -> Data {
-        try await run { try self.exportIdentity(identity, passphrase: passphrase) }
-    }
-
-    /// Checks an identity.
-    ///
-    /// - Throws: `KeychainError`; the errors of the blocking form.
-    public func checkIdentity(_ identity: Identity, on date: Date = Date()) async throws -> [IdentityFinding] {
-        try await run { try self.checkIdentity(identity, on: date) }
-    }
-
-    /// Prefers an identity for a service.
-    ///
-    /// - Throws: `KeychainError`; the errors of the blocking form.
-    @discardableResult
-    public func prefer(_ identity: Identity, for service: String) async throws -> Bool {
-        try await run { try self.prefer(identity, for: service) }
-    }
-
     /// The item of a reference, of any class.
     ///
     /// - Throws: `KeychainError`; the errors of the blocking form.
@@ -284,55 +198,10 @@ extension Keychain {
         try await run { try self.item(reference) }
     }
 
-    /// The key of an item, ready for use.
-    ///
-    /// - Throws: `KeychainError`; the errors of the blocking form.
-    public func tokenKey(for key: KeyItem) async throws -> TokenKey { try await run { try self.tokenKey(for: key) } }
-
-    /// The private key of an identity, ready for use.
-    ///
-    /// - Throws: `KeychainError`; the errors of the blocking form.
-    public func tokenKey(for identity: Identity) async throws -> TokenKey {
-        try await run { try self.tokenKey(for: identity) }
-    }
-
-    /// The public half of a key.
-    ///
-    /// - Throws: `KeychainError`, `OpenSSLError`; the errors of the blocking form.
-    public func publicKey(of key: KeyItem) async throws -> PublicKey? { try await run { try self.publicKey(of: key) } }
-
     /// The secret of an item as it is stored.
     ///
     /// - Throws: `KeychainError`; the errors of the blocking form.
     public func jwe(of item: some KeychainItem) async throws -> String { try await run { try self.jwe(of: item) } }
-
-    /// The findings of a check of the vault.
-    ///
-    /// - Throws: `KeychainError`; the errors of the blocking form.
-    public func vaultFindings() async throws -> [VaultFinding] { try await run { try self.vaultFindings() } }
-
-    /// The passwords whose secret cannot be opened.
-    ///
-    /// - Throws: `KeychainError`; the errors of the blocking form.
-    public func secretFindings() async throws -> [VaultFinding] { try await run { try self.secretFindings() } }
-
-    /// Accepts the current rows of the vault as valid.
-    ///
-    /// - Throws: `KeychainError`; the errors of the blocking form.
-    public func acceptVault() async throws -> Int { try await run { try self.acceptVault() } }
-
-    /// Removes the items that fail their integrity check.
-    ///
-    /// - Throws: `KeychainError`; the errors of the blocking form.
-    public func removeDamagedItems() async throws -> [VaultFinding] { try await run { try self.removeDamagedItems() } }
-
-    /// Destroys the objects that interrupted changes have left on the token.
-    ///
-    /// - Throws: `KeychainError`; the errors of the blocking form.
-    @discardableResult
-    public func removeUnlistedObjects() async throws -> [VaultFinding] {
-        try await run { try self.removeUnlistedObjects() }
-    }
 
     /// Checks that the token is present and opens the vault.
     ///
@@ -348,62 +217,6 @@ extension Keychain {
     ///
     /// - Throws: `KeychainError`; the errors of the blocking form.
     public func tokenInfo() async throws -> TokenInfo { try await run { try self.tokenInfo() } }
-
-    /// A certification request for the key of an identity.
-    ///
-    /// - Throws: `KeychainError`; the errors of the blocking form.
-    public func certificationRequest(
-        for identity: Identity, subject: DistinguishedName, extensions: CertificateExtensions,
-        scheme: SignatureScheme? = nil
-    ) async throws -> CertificationRequest {
-        try await run {
-            try self.certificationRequest(for: identity, subject: subject, extensions: extensions, scheme: scheme)
-        }
-    }
-
-    /// The chain of a certificate.
-    ///
-    /// - Throws: `KeychainError`; the errors of the blocking form.
-    public func chain(of certificate: Certificate) async throws -> CertificateChain {
-        try await run { try self.chain(of: certificate) }
-    }
-
-    /// The chain of a certificate, with further candidates.
-    ///
-    /// - Throws: `KeychainError`; the errors of the blocking form.
-    public func chain(of certificate: Certificate, with further: [Certificate]) async throws -> CertificateChain {
-        try await run { try self.chain(of: certificate, with: further) }
-    }
-}
-
-extension TokenKey {
-    /// The schemes that the token has just proved to support.
-    ///
-    /// - Throws: `KeychainError`; the errors of the blocking form.
-    public func proven(_ schemes: [SignatureScheme]) async throws -> [SignatureScheme] {
-        try await keychain.run { try self.proven(schemes) }
-    }
-
-    /// Signs a digest that the caller computed.
-    ///
-    /// - Throws: `KeychainError`; the errors of the blocking form.
-    public func signDigest(_ digest: [UInt8], using scheme: SignatureScheme) async throws -> [UInt8] {
-        try await keychain.run { try self.signDigest(digest, using: scheme) }
-    }
-
-    /// Decrypts with an RSA key and OAEP.
-    ///
-    /// - Throws: `KeychainError`; the errors of the blocking form.
-    public func decryptOAEP(_ ciphertext: [UInt8], hash: Digest) async throws -> SecretBytes {
-        try await keychain.run { try self.decryptOAEP(ciphertext, hash: hash) }
-    }
-
-    /// Decrypts with an RSA key.
-    ///
-    /// - Throws: `KeychainError`; the errors of the blocking form.
-    public func decrypt(_ ciphertext: [UInt8], using scheme: EncryptionScheme) async throws -> SecretBytes {
-        try await keychain.run { try self.decrypt(ciphertext, using: scheme) }
-    }
 }
 
 extension Keychain {

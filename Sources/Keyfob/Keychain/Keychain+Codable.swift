@@ -121,7 +121,7 @@ extension Keychain {
     ) throws {
         var item = Item(itemClass, try Self.criteria(key, itemClass, attributes).attributes)
         if item.attributes[.label] == nil { item.attributes[.label] = .string(key) }
-        _ = try addRow(item, secret: secret)
+        _ = try vaultRows.addRow(item, secret: secret)
     }
 
     private func savedValue(

@@ -14,7 +14,7 @@ extension Keychain {
     @available(*, noasync, message: "use the asynchronous form")
     @discardableResult
     public func add(_ item: GenericPassword, secret: SecretBytes?) throws -> GenericPassword {
-        GenericPassword(item: try addRow(item.item, secret: secret))
+        GenericPassword(item: try vaultRows.addRow(item.item, secret: secret))
     }
 
     /// Adds a password for a server.
@@ -25,7 +25,7 @@ extension Keychain {
     @available(*, noasync, message: "use the asynchronous form")
     @discardableResult
     public func add(_ item: InternetPassword, secret: SecretBytes?) throws -> InternetPassword {
-        InternetPassword(item: try addRow(item.item, secret: secret))
+        InternetPassword(item: try vaultRows.addRow(item.item, secret: secret))
     }
 
     /// Adds many passwords in one transaction, all or none. This is as durable as adding each, and much faster.
@@ -36,7 +36,7 @@ extension Keychain {
     @available(*, noasync, message: "use the asynchronous form")
     @discardableResult
     public func add(_ items: [(GenericPassword, SecretBytes?)]) throws -> [GenericPassword] {
-        try addRows(items.map { ($0.0.item, $0.1) }).map { GenericPassword(item: $0) }
+        try vaultRows.addRows(items.map { ($0.0.item, $0.1) }).map { GenericPassword(item: $0) }
     }
 
     /// Adds a certificate to the token.
@@ -46,7 +46,7 @@ extension Keychain {
     @available(*, noasync, message: "use the asynchronous form")
     @discardableResult
     public func add(_ item: CertificateItem) throws -> CertificateItem {
-        CertificateItem(item: try addCertificates([item.item])[0])
+        CertificateItem(item: try tokenItems.addCertificates([item.item])[0])
     }
 
     /// Adds an item of any class but identity and key; the untyped form.
@@ -57,10 +57,10 @@ extension Keychain {
     @discardableResult
     public func add(_ item: Item, secret: SecretBytes?) throws -> Item {
         switch item.itemClass {
-        case .genericPassword, .internetPassword: return try addRow(item, secret: secret)
+        case .genericPassword, .internetPassword: return try vaultRows.addRow(item, secret: secret)
         case .certificate:
             guard secret == nil else { throw KeychainError(.invalidArgument, "a certificate has no secret.") }
-            return try addCertificates([item])[0]
+            return try tokenItems.addCertificates([item])[0]
         case .key, .identity:
             throw KeychainError(
                 .invalidArgument, "keys and identities are imported or generated, not added as attributes.")
@@ -114,7 +114,7 @@ extension Keychain {
     @available(*, noasync, message: "use the asynchronous form")
     public func findItems(_ criteria: Criteria) throws -> [Item] {
         let criteria = try criteria.normalized()
-        return criteria.itemClass.livesOnToken ? try findOnToken(criteria) : try findRows(criteria)
+        return criteria.itemClass.livesOnToken ? try tokenItems.findOnToken(criteria) : try vaultRows.findRows(criteria)
     }
 
     /// Calls `body` for every matching password, one at a time, until it returns `false`.
@@ -136,14 +136,14 @@ extension Keychain {
             for item in try findItems(criteria) { guard try body(Result(item: item)) else { return } }
             return
         }
-        let keys = try keys()
+        let keys = try vaultKeys()
         var remaining = criteria.limit ?? .max
         guard remaining > 0 else { return }
         func onDamage(_: SealedRow, _ error: any Error) throws {
             guard let damaged else { throw error }
             damaged(error)
         }
-        try walk([criteria], keys, onDamage: onDamage) { _, item in
+        try vaultRows.walk([criteria], keys, onDamage: onDamage) { _, item in
             remaining -= 1
             return try body(Result(item: item)) && remaining > 0
         }
@@ -164,8 +164,8 @@ extension Keychain {
             all.includesSynchronizable = true
             return try all.normalized()
         }
-        let keys = try keys()
-        try walk(criteria, keys, onDamage: { _, error in damaged(error) }) { _, item in try body(item) }
+        let keys = try vaultKeys()
+        try vaultRows.walk(criteria, keys, onDamage: { _, error in damaged(error) }) { _, item in try body(item) }
     }
 
     // MARK: Secrets
@@ -185,7 +185,7 @@ extension Keychain {
     ///   check, `wrappingKeyMissing`, and the errors of `unlock()`.
     public func secret(of item: Item) throws -> SecretBytes? {
         let (row, itemClass) = try storedRow(of: item)
-        return try openSecret(row, itemClass)
+        return try vaultRows.openSecret(row, itemClass)
     }
 
     /// The item's secret as the JWE stored in the vault (RFC 7516), which any JOSE tool can open with the key.
@@ -199,7 +199,7 @@ extension Keychain {
         guard let secret = row.secret else {
             throw KeychainError(.itemNotFound, "the item has no secret.")
         }
-        let keys = try wrappingKeyRows()
+        let keys = try vaultRows.wrappingKeyRows()
         let recipients = try row.recipients.compactMap { recipient -> JSONWebEncryption.RecipientMembers? in
             guard let key = keys.first(where: { $0.id == recipient.wrappingKey }) else { return nil }
             let suite = try WrapSuites.named(key.suite)
@@ -216,7 +216,7 @@ extension Keychain {
     }
 
     private func storedRow(of item: Item) throws -> (SealedRow, ItemClass) {
-        let keys = try keys()
+        let keys = try vaultKeys()
         guard let reference = item.reference,
             let row = try store.read(keys.tree, { try $0.row(identity: reference.identity, withSecret: true) })
         else {
@@ -261,8 +261,8 @@ extension Keychain {
             throw KeychainError(.invalidArgument, "only passwords have a secret that can be replaced.")
         }
         let count = criteria.itemClass.livesOnToken
-            ? try updateOnToken(criteria, changes: changes, removing: removing, secret: secret)
-            : try updateRows(criteria, changes: changes, removing: removing, secret: secret)
+            ? try tokenItems.updateOnToken(criteria, changes: changes, removing: removing, secret: secret)
+            : try vaultRows.updateRows(criteria, changes: changes, removing: removing, secret: secret)
         guard count > 0 else {
             throw noSuchItem
         }
@@ -352,7 +352,9 @@ extension Keychain {
     @discardableResult
     public func delete(_ criteria: Criteria) throws -> Int {
         let criteria = try changing(criteria)
-        let count = criteria.itemClass.livesOnToken ? try deleteOnToken(criteria) : try deleteRows(criteria)
+        let count =
+            criteria.itemClass.livesOnToken
+            ? try tokenItems.deleteOnToken(criteria) : try vaultRows.deleteRows(criteria)
         guard count > 0 else {
             throw noSuchItem
         }

@@ -37,7 +37,7 @@ extension Keychain {
     ///   removed items.
     @available(*, noasync, message: "use the asynchronous form")
     public func passwordCount() throws -> Int {
-        let keys = try keys()
+        let keys = try vaultKeys()
         return try store.read(keys.tree) { reader in
             let (count, recorded) = (try reader.rowCount(), try reader.recordedRowCount())
             guard count == recorded else {
@@ -51,4 +51,9 @@ extension Keychain {
             }
         }
     }
+}
+
+extension Keychain {
+    /// The label of the keychain's token.
+    public var tokenLabel: String { token.label }
 }

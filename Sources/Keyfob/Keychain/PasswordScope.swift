@@ -70,7 +70,7 @@ public struct PasswordScope: Sendable {
     /// - Throws: `KeychainError`; `dataTooLarge`, `vaultBusy`, `vaultUnavailable`, and the errors of `unlock()`.
     public func set(_ value: SecretBytes, for account: String) throws {
         do {
-            _ = try keychain.addRow(GenericPassword(service: service, account: account).item, secret: value)
+            _ = try keychain.vaultRows.addRow(GenericPassword(service: service, account: account).item, secret: value)
         } catch let error as KeychainError where error.code == .duplicateItem {
             try keychain.update(criteria(account), [:], secret: value)
         }

@@ -159,7 +159,7 @@ final class ObjectIndex: Sendable {
         let second = try token.readObjects()
         guard second.isWhole else {
             throw KeychainError(
-                .pinRequired, "token \"\(token.label)\" shows its private objects to nobody who is not logged in.",
+                .pinRequired, "token \"\(token.label)\" shows its private objects only after a login.",
                 remedies: [Remedy("Unlock the keychain", .unlock())])
         }
         return second

@@ -80,7 +80,7 @@ extension UnfinishedObject {
     func row(_ keys: VaultKeys) throws -> SealedRow {
         let itemClass: ItemClass = objectClass == .certificate ? .certificate : .key
         let identity = Data(try RandomBytes.bytes(count: Self.identityCount))
-        let now = Keychain.now()
+        let now = SealedRow.now()
         var row = SealedRow(
             id: rowID, identity: identity, classDigest: keys.digest(of: itemClass), state: state,
             // Random, so that it never equals the primary key of an item.

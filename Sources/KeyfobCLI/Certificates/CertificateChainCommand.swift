@@ -38,11 +38,11 @@ struct CertificateChainCommand: ParsableCommand {
         }
         var fetched: [Certificate] = []
         if fetch, !global.dryRun, let keychain {
-            fetched = try keychain.fetchIssuers(of: leaf, with: further, timeout: global.timeout?.duration)
+            fetched = try keychain.certificates.fetchIssuers(of: leaf, with: further, timeout: global.timeout?.duration)
         }
         let now = Date()
         func verify(_ intermediates: [Certificate]) throws -> CertificateVerification {
-            if let keychain { return try keychain.verify(leaf, intermediates: intermediates) }
+            if let keychain { return try keychain.certificates.verify(leaf, intermediates: intermediates) }
             return try CertificateVerification(
                 verifying: leaf, intermediates: intermediates, on: now, host: nil, usage: .any, trusting: TrustPolicy())
         }

@@ -35,7 +35,7 @@ struct CertificateListCommand: ParsableCommand {
         let output = try global.output()
         let keychain = try global.openKeychain()
         let now = Date()
-        let found = all ? try keychain.find(.certificates) : try keychain.publicCertificates()
+        let found = all ? try keychain.find(.certificates) : try keychain.certificates.publicCertificates()
         let certificates = try found.map {
             ListedCertificate(
                 label: $0.label, certificate: try $0.certificate(), isReplaced: $0.nameOfVersion != nil)
@@ -64,7 +64,7 @@ struct CertificateShowCommand: ParsableCommand {
         let keychain = try global.openKeychain()
         let item = try name.certificate(in: keychain)
         let certificate = try item.certificate()
-        let uri = try keychain.uri(of: item).description
+        let uri = try keychain.objects.uri(of: item).description
         let now = Date()
         try output.emit(
             Document(
@@ -107,7 +107,7 @@ struct CertificateExpiringCommand: ParsableCommand {
         let now = Date()
         let span = within.map { Double($0.duration.components.seconds) } ?? Self.standard
         let limit = now.addingTimeInterval(span)
-        let due = try keychain.publicCertificates().map { ($0, try $0.certificate()) }
+        let due = try keychain.certificates.publicCertificates().map { ($0, try $0.certificate()) }
             .filter { $0.1.notAfter <= limit && (all || $0.0.nameOfVersion == nil) }
             // Certificates that can still be renewed in time come first.
             .sorted { ($0.1.notAfter < now ? 1 : 0, $0.1.notAfter) < ($1.1.notAfter < now ? 1 : 0, $1.1.notAfter) }

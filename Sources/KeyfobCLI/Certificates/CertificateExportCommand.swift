@@ -67,7 +67,7 @@ struct CertificateExportCommand: ParsableCommand, ContentWriter {
 
     /// The possible issuers, selected by subject, so that the other certificates need not be parsed.
     private func candidates(for leaf: Certificate, in keychain: Keychain) throws -> [Certificate] {
-        let all = try keychain.publicCertificates()
+        let all = try keychain.certificates.publicCertificates()
         var wanted: Set<Data> = [leaf.issuer.canonical]
         var found: [Certificate] = []
         var seen: Set<Data> = []

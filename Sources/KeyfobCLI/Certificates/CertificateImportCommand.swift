@@ -71,7 +71,7 @@ struct CertificateImportCommand: ParsableCommand {
         var results = judged()
         if !global.dryRun {
             func add() throws {
-                let added = try keychain.add(
+                let added = try keychain.certificates.add(
                     contentsOf: results.filter(\.isNew).map { CertificateItem($0.certificate, label: label) })
                 for item in added { labels[item.der] = item.label }
             }

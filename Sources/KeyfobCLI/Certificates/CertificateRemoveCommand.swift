@@ -26,7 +26,7 @@ struct CertificateRemoveCommand: ParsableCommand {
         guard let found else { return }
         let label = found.label ?? name.text
         // Trust belongs to one item. Another item with the same certificate may stay, without trust.
-        let isAnchor = try keychain.trustAnchors().contains {
+        let isAnchor = try keychain.trust.anchors().contains {
             $0.item.der == found.der && ($0.item.label ?? "").isIdentical(to: found.label ?? "")
         }
         let loss = isAnchor ? " It is trusted: certificates that it has issued will no longer be trusted." : ""

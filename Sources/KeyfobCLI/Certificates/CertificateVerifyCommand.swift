@@ -63,18 +63,18 @@ struct CertificateVerifyCommand: ParsableCommand {
         let (intermediates, date) = (try others + certificates(untrusted), at?.date ?? Date())
         let result: CertificateVerification
         if let keychain {
-            result = try keychain.verify(
+            result = try keychain.certificates.verify(
                 leaf, intermediates: intermediates, on: date, host: host?.text, usage: usage.usage, trusting: policy)
         } else {
             result = try CertificateVerification(
                 verifying: leaf, intermediates: intermediates, on: date, host: host?.text, usage: usage.usage,
                 trusting: policy)
         }
-        let root = try result.result.failure?.certificate.flatMap { try keychain?.word(forRoot: $0) }
-        let successor = try noKeychain ? nil : keychain?.successor(in: result)
+        let root = try result.result.failure?.certificate.flatMap { try keychain?.identities.rootWord(of: $0) }
+        let successor = try noKeychain ? nil : keychain?.trust.successor(in: result)
         let error = result.error(
             name: name, isFile: certificate.isFile, root: root, successor: successor,
-            renewal: keychain?.renewalAdvice(in: result))
+            renewal: keychain?.identities.renewalAdvice(in: result))
         if let error { throw error }
         let chain = result.chain.map { TerminalSafe.text(CertificatePhrases.subject($0)) }.joined(separator: " <- ")
         let origin = switch result.origin {

@@ -38,7 +38,7 @@ enum NameCompletion {
     /// Names of identities and certificates, and of keys if the keychain is unlocked.
     static var objects: CompletionKind {
         labels { keychain in
-            var names = try keychain.publicCertificates().map(\.label)
+            var names = try keychain.certificates.publicCertificates().map(\.label)
             if keychain.isUnlocked { names += try keychain.find(.keys).map(\.label) }
             return names
         }
@@ -48,20 +48,20 @@ enum NameCompletion {
     /// then.
     static var identities: CompletionKind {
         labels { keychain in
-            guard keychain.isUnlocked else { return try keychain.publicCertificates().map(\.label) }
+            guard keychain.isUnlocked else { return try keychain.certificates.publicCertificates().map(\.label) }
             return try keychain.find(.identities).map(\.label)
         }
     }
 
     /// Names of certificates.
     static var certificateNames: CompletionKind {
-        labels { keychain in try keychain.publicCertificates().map(\.label) }
+        labels { keychain in try keychain.certificates.publicCertificates().map(\.label) }
     }
 
     /// Names of keys, and of identities, which stand for their keys.
     static var keys: CompletionKind {
         labels { keychain in
-            guard keychain.isUnlocked else { return try keychain.publicCertificates().map(\.label) }
+            guard keychain.isUnlocked else { return try keychain.certificates.publicCertificates().map(\.label) }
             var names = try keychain.find(.keys).map(\.label)
             names += try keychain.find(.identities).map(\.label)
             return names
@@ -97,7 +97,8 @@ enum NameCompletion {
             var names = Set(files(start))
             do {
                 names.formUnion(
-                    try Keychain.open(keychain(in: words), options: options).publicCertificates().compactMap(\.label))
+                    try Keychain.open(keychain(in: words), options: options).certificates.publicCertificates()
+                        .compactMap(\.label))
             } catch {
                 // Without a keychain, only files are offered.
             }

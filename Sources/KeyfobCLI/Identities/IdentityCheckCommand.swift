@@ -27,7 +27,7 @@ struct IdentityCheckCommand: ParsableCommand {
         let output = try global.output()
         let keychain = try global.openKeychain()
         let identity = try name.identity(in: keychain)
-        let findings = try keychain.checkIdentity(identity)
+        let findings = try keychain.identities.check(identity)
         let wording = Wording(keychain: keychain.name)
         let document = Document([
             "name": .optional(identity.label), "keychain": .string(keychain.name),

@@ -61,7 +61,7 @@ struct IdentityCreateCommand: ParsableCommand {
         let issuer = try description.resolved(for: keychain, global, issuance)
         guard !global.dryRun else {
             // A dry run does not contact an external issuer, so its refusal cannot be predicted.
-            try keychain.requireCreatable(name, specification, issuer: issuer)
+            try keychain.identities.requireCreatable(name, specification, issuer: issuer)
             return try output.emit(
                 IdentityPhrases.plan(
                     name, keychain, issuer: description, known: known(specification, issuer: description)),
@@ -72,7 +72,7 @@ struct IdentityCreateCommand: ParsableCommand {
         let made: IdentityInstallation
         do {
             made = try Waiting.notice("issuer \(description.description)", isShown: global.showsProgress) {
-                try keychain.createIdentity(name, specification, issuer: issuer) { steps.add($0) }
+                try keychain.identities.create(name, specification, issuer: issuer) { steps.add($0) }
             }
         } catch let error as KeychainError where ifMissing && error.code == .duplicateItem {
             // Another process has made the identity first.
@@ -148,8 +148,8 @@ enum IdentityPhrases {
         let certificate = try identity.certificate()
         let members = Self.members(
             of: identity.label, isChanged: isChanged, isDryRun: isDryRun, keychain,
-            uri: try keychain.uri(of: identity).description, issuer: identity.renewalPolicy?.issuer, kept: kept,
-            trust: trust, chain: try keychain.chain(of: certificate))
+            uri: try keychain.objects.uri(of: identity).description, issuer: identity.renewalPolicy?.issuer, kept: kept,
+            trust: trust, chain: try keychain.certificates.chain(of: certificate))
         return Document(
             members: members
                 + CertificatePhrases.members(certificate, on: Date(), isReplaced: identity.nameOfVersion != nil))

@@ -60,7 +60,7 @@ struct IdentityExportCommand: ParsableCommand, ContentWriter {
         if isDocument { try SensitiveOutput.refuseTerminal(force: force) }
         let fileName = destination.flatMap { FileArgument(argument: $0)?.name } ?? "the new file"
         let secret = try passphrase.read(.file(fileName, isNew: true), global)
-        let data = try keychain.exportIdentity(identity, passphrase: secret)
+        let data = try keychain.identities.export(identity, passphrase: secret)
         if isDocument {
             let document = Document(members: members + [.init("pkcs12_b64", .base64(data))])
             return try output.emit(document.telling(ofChange: false), sentence: "")

@@ -198,7 +198,7 @@ struct IdentityFiles {
         let ours = Digest.sha256(key.publicKey.subjectPublicKeyInfo).hexadecimal.prefix(16)
         return KeychainError(
             .identityMismatch, "\(leaf.fileName) was not issued for the key of \(keyFile): public keys differ.",
-            remedies: Keychain.advice(
+            remedies: KeychainKeys.advice(
                 "The certificate belongs to key sha256:\(theirs)…; yours is sha256:\(ours)…", toFind: wanted,
                 isThere: isThere(wanted)),
             details: ["certificate_key": "sha256:\(theirs)", "key": "sha256:\(ours)"])

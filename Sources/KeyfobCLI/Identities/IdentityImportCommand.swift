@@ -74,7 +74,7 @@ struct IdentityImportCommand: ParsableCommand {
         let pairs = try contents.pairs { publicKey in
             // The result only selects a hint, so errors are ignored. Without a keychain, the answer is unknown.
             guard let keychain = try? global.openKeychainIfThere() else { return nil }
-            return keychain.hasKey(publicKey)
+            return keychain.keys.hasKey(publicKey)
         }
         let now = Date()
         for pair in pairs where !allowExpired {
@@ -97,15 +97,17 @@ struct IdentityImportCommand: ParsableCommand {
             try refuse(pair, named: name, isAlone: pairs.count == 1, in: keychain)
         }
         let names = try label == nil
-            ? keychain.names(ofImported: pairs.map { ($0.friendlyName, $0.certificate) }) : wanted
-        try keychain.requireNames(zip(names, pairs).map { ($0, $1.certificate) }, isReplacing: replace)
+            ? keychain.identities.names(ofImported: pairs.map { ($0.friendlyName, $0.certificate) }) : wanted
+        try keychain.identities.requireNames(zip(names, pairs).map { ($0, $1.certificate) }, isReplacing: replace)
         let left = [
             (contents.keysWithoutCertificate, "private key", "without a certificate"),
             (contents.unreadableKeys.count, "private key", "that cannot be read"),
             (contents.succeededCertificates, "certificate", "that a newer one of the same key replaces"),
         ].filter { $0.0 > 0 }.map { "Not imported: \(Phrases.counted($0.0, $0.1)) \($0.2)." }
         let given = contents.certificates.map(\.certificate)
-        let kinds = pairs.map(\.key.publicKey).filter { keychain.hasKey($0) != true }.map { $0.algorithm == .ed25519 }
+        let kinds = pairs.map(\.key.publicKey).filter { keychain.keys.hasKey($0) != true }.map {
+            $0.algorithm == .ed25519
+        }
         try mixedKeys.check(adding: kinds, to: keychain)
         if global.dryRun {
             let reports = try plans(zip(pairs, names).map { ($0, $1) }, given, in: keychain)
@@ -118,7 +120,7 @@ struct IdentityImportCommand: ParsableCommand {
         for (pair, name) in zip(pairs, names) {
             do {
                 imports.append(
-                    try keychain.importIdentity(
+                    try keychain.identities.importKeyPair(
                         key: pair.key, certificate: pair.certificate, chain: given, label: name,
                         isExtractable: extractable, isReplacing: replace))
             } catch let error as KeychainError {
@@ -202,7 +204,7 @@ struct IdentityImportCommand: ParsableCommand {
     ) throws -> [IdentityImportReport] {
         var stored: [Certificate] = []
         return try named.map { pair, name in
-            let plan = try keychain.planImport(
+            let plan = try keychain.identities.planImport(
                 key: pair.key, certificate: pair.certificate, chain: chain, label: name, isExtractable: extractable,
                 isReplacing: replace, after: stored)
             stored += plan.addedCertificates

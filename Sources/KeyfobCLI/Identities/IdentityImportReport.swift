@@ -36,8 +36,8 @@ struct IdentityImportReport {
         knownCertificates = made.knownCertificates
         kept = made.kept
         chain = made.chain
-        isComplete = try keychain.chain(of: certificate).isComplete
-        uri = try keychain.uri(of: made.identity).description
+        isComplete = try keychain.certificates.chain(of: certificate).isComplete
+        uri = try keychain.objects.uri(of: made.identity).description
         isPlan = false
     }
 
@@ -118,7 +118,7 @@ struct IdentityImportReport {
             parts.append(try chain.certificates.count > 1 ? rootPhrase(root, keychain) : "self-signed")
         } else if parts.isEmpty {
             // The files have no issuer certificate, but the keychain may.
-            let above = try keychain.chain(of: certificate).certificates.dropFirst()
+            let above = try keychain.certificates.chain(of: certificate).certificates.dropFirst()
             let count = above.count { !$0.isSelfSigned }
             if count > 0 { parts.append("\(Phrases.counted(count, "intermediate")) known already") }
             if count < above.count { parts.append("root known already") }
@@ -131,8 +131,8 @@ struct IdentityImportReport {
 
     /// Describes the root. Imports never store one, but it may have been stored before.
     private func rootPhrase(_ root: Certificate, _ keychain: Keychain) throws -> String {
-        if try keychain.trustAnchors().contains(where: { $0.certificate == root }) { return "root already trusted" }
-        let isKnown = try keychain.publicCertificates().contains { $0.der == root.der }
+        if try keychain.trust.anchors().contains(where: { $0.certificate == root }) { return "root already trusted" }
+        let isKnown = try keychain.certificates.publicCertificates().contains { $0.der == root.der }
         return isKnown ? "root known already" : "root not stored"
     }
 }

@@ -41,7 +41,7 @@ struct IdentityInstallCommand: ParsableCommand {
         let keychain = try global.openKeychain()
         // The leaf of a bundle is the certificate for the key. If there is none, the error is about the certificate
         // that issued none of the others.
-        let meant = try own.count > 1 ? keychain.certificate(ofKeyNamed: name, among: own, on: now) : nil
+        let meant = try own.count > 1 ? keychain.identities.certificate(ofKeyNamed: name, among: own, on: now) : nil
         let leaf = meant ?? own.first { one in !own.contains { $0 != one && $0.isIssued(by: one) } } ?? own[0]
         if !allowExpired,
             let failure = CertificatePhrases.failure(
@@ -50,7 +50,7 @@ struct IdentityInstallCommand: ParsableCommand {
             throw failure
         }
         guard !global.dryRun else {
-            try keychain.requireInstallable(name, certificate: leaf, fileName: cert.name)
+            try keychain.identities.requireInstallable(name, certificate: leaf, fileName: cert.name)
             // The new certificate inherits the renewal policy of the current version.
             let policy = try keychain.find(.identity(label: name)).first?.renewalPolicy
             return try output.emit(
@@ -59,13 +59,13 @@ struct IdentityInstallCommand: ParsableCommand {
                     leavesRootOut: nil),
                 sentence: "Dry run: nothing was installed.")
         }
-        let made = try keychain.installIdentity(
+        let made = try keychain.identities.install(
             name, certificate: leaf, chain: own.filter { $0 != leaf } + above, fileName: cert.name)
         let shown = TerminalSafe.text(name)
         // Only stored certificates count, because other programs do not have the files.
-        let chain = try keychain.chain(of: leaf)
+        let chain = try keychain.certificates.chain(of: leaf)
         let root = made.chain.isComplete && !chain.isComplete ? made.chain.certificates.last : nil
-        let trust = try keychain.staleTrust(by: made)
+        let trust = try keychain.trust.stale(by: made)
         var lines: [String] = []
         if made.isUnchanged {
             lines.append("Unchanged: identity \"\(shown)\" already has this certificate.")

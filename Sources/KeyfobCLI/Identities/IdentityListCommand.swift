@@ -48,8 +48,8 @@ struct IdentityShowCommand: ParsableCommand {
         let keychain = try global.openKeychain()
         let identity = try name.identity(in: keychain)
         let certificate = try identity.certificate()
-        let chain = try keychain.chain(of: certificate)
-        let uri = try keychain.uri(of: identity).description
+        let chain = try keychain.certificates.chain(of: certificate)
+        let uri = try keychain.objects.uri(of: identity).description
         let now = Date()
         let above = chain.certificates.dropFirst().map(CertificatePhrases.subject)
         let document = Document(

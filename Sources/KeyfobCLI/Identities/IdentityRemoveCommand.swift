@@ -53,7 +53,7 @@ extension Keychain {
     /// The consequences of removing authorities, with a leading space: the user may not know that they are trusted or
     /// have issued certificates in use.
     fileprivate func loss(of items: [Identity]) -> String {
-        do { try requireUnneeded(items) } catch let error as KeychainError where error.code == .refused {
+        do { try identities.requireUnneeded(items) } catch let error as KeychainError where error.code == .refused {
             return " " + error.message
         } catch {
             // Other errors do not prevent the removal, or the removal reports them.
@@ -103,10 +103,10 @@ private struct IdentityRemainder {
         guard let first = items.first, first.nameOfVersion == nil, let label = first.label else { return }
         seen = []
         // An unreadable certificate in another access group must not prevent the removal.
-        let older = ((try? keychain.versions(of: first)) ?? [])
+        let older = ((try? keychain.identities.versions(of: first)) ?? [])
             .filter { $0.nameOfVersion != nil && !isRemoved($0.der, $0.label) }
         versions = older.compactMap(\.label).filter { seen.insert($0).inserted }
-        retirements = try keychain.retirementWords(for: older, of: label, besides: items)
+        retirements = try keychain.identities.retirementWords(for: older, of: label, besides: items)
     }
 
     /// A note about what remains, with a leading space; empty if nothing remains.

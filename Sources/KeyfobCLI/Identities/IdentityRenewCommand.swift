@@ -83,7 +83,9 @@ struct IdentityRenewCommand: ParsableCommand {
                 case .renewed: renewed.append(label)
                 case .unchanged:
                     // While another process orders a certificate, the pending record belongs to that process.
-                    if exec != nil, try pending.contains(label), !keychain.isOrdering(label) { waiting.append(label) }
+                    if exec != nil, try pending.contains(label), !keychain.identities.isOrdering(label) {
+                        waiting.append(label)
+                    }
                 case .leftToAnother: break
                 }
             } catch let error as KeychainError where all && error.code == .cancelled {
@@ -185,7 +187,7 @@ struct IdentityRenewCommand: ParsableCommand {
             if failure != nil {
                 // Another process may have removed the record, because its own command succeeded.
                 try pending.add(name)
-            } else if !keychain.isOrdering(name) {
+            } else if !keychain.identities.isOrdering(name) {
                 // While another process renews the identity, the record belongs to that process.
                 try pending.remove(name)
             }
@@ -259,7 +261,7 @@ struct IdentityRenewCommand: ParsableCommand {
         }
         let wanted: RenewalKey? = newKey || key.isGiven
             ? .new(key.isGiven ? key.specification : nil) : sameKey ? .same : nil
-        let renewsKey = try keychain.renewsKey(of: identity, wanted)
+        let renewsKey = try keychain.identities.renewsKey(of: identity, wanted)
         try output.say(
             "\(label): \(max(0, percent))% of its lifetime used, renewing (issuer: "
                 + "\(TerminalSafe.text(description.description)), new key: \(renewsKey ? "yes" : "no"))")
@@ -279,7 +281,7 @@ struct IdentityRenewCommand: ParsableCommand {
         let made: IdentityInstallation
         do {
             made = try Waiting.notice("issuer \(description.description)", isShown: global.showsProgress) {
-                try keychain.renewIdentity(
+                try keychain.identities.renew(
                     identity, key: wanted, lifetime: issuance.seconds, issuer: issuer
                 ) { steps.add($0) }
             }
@@ -290,7 +292,7 @@ struct IdentityRenewCommand: ParsableCommand {
             //
             // Errors of this check are ignored, so that the first error is reported.
             let current = try? keychain.only(.identity(label: identity.label ?? ""))
-            if isFirst, current?.der == identity.der, !keychain.isOrdering(identity.label ?? "") {
+            if isFirst, current?.der == identity.der, !keychain.identities.isOrdering(identity.label ?? "") {
                 try pending.remove(identity.label ?? "")
             }
             // If another process has renewed the identity in the meantime, for example by a second timer, that is not
@@ -304,7 +306,7 @@ struct IdentityRenewCommand: ParsableCommand {
         let end = RFC3339.day(of: try made.identity.certificate().notAfter)
         try output.say("  " + (steps.all + ["certificate valid until \(end)"]).joined(separator: ", "))
         try output.say("  installed" + made.kept.map { "; old certificate kept as \(TerminalSafe.text($0))" }.joined())
-        let trust = try keychain.staleTrust(by: made)
+        let trust = try keychain.trust.stale(by: made)
         if let trust { try output.say("  " + IdentityPhrases.sentence(trust, keychain)) }
         if case .new = wanted, identity.renewalPolicy?.renewsKey != true {
             try output.say("  from now on, each renewal makes a new key; --same-key ends this")

@@ -40,7 +40,7 @@ struct IdentityUseCommand: ParsableCommand {
         let identity = try name.identity(in: keychain)
         let label = identity.label ?? name.text
         if let service {
-            let isChanged = try !global.dryRun && keychain.prefer(identity, for: service)
+            let isChanged = try !global.dryRun && keychain.identities.prefer(identity, for: service)
             return try output.emit(
                 Document([
                     "name": .string(label), "service": .string(service), "changed": .boolean(isChanged),
@@ -65,9 +65,9 @@ struct IdentityUseCommand: ParsableCommand {
                 identity, isChanged: false, keychain, isDryRun: true)
             return try output.emit(document, sentence: "Dry run: nothing was changed.")
         }
-        let made = try keychain.use(identity)
+        let made = try keychain.identities.use(identity)
         let kept = made.kept.map { " The previous one is kept as \(TerminalSafe.text($0))." }.joined()
-        let trust = try keychain.staleTrust(by: made)
+        let trust = try keychain.trust.stale(by: made)
         let remark = trust.map { "\nNote: \(IdentityPhrases.sentence($0, keychain))" } ?? ""
         let document = try IdentityPhrases.document(
             made.identity, isChanged: true, keychain, kept: made.kept, trust: trust)
@@ -112,10 +112,10 @@ struct IdentityRetireCommand: ParsableCommand {
         if expired { versions = try versions.filter { try $0.certificate().notAfter < now } }
         let labels = versions.compactMap(\.label)
         if !versions.isEmpty {
-            try keychain.requireUnneeded(versions)
+            try keychain.identities.requireUnneeded(versions)
             let list = labels.map { "\"\($0)\"" }.joined(separator: ", ")
             try Confirmation(global).require("Destroy \(list) on token \"\(keychain.tokenLabel)\"?")
-            if !global.dryRun { for version in versions { try keychain.retire(version) } }
+            if !global.dryRun { for version in versions { try keychain.identities.retire(version) } }
         }
         let verb = global.dryRun ? "Would retire" : "Retired"
         try output.emit(
@@ -135,9 +135,9 @@ struct IdentityRetireCommand: ParsableCommand {
     /// - Throws: `KeychainError.ambiguous` if several owners have versions of that name and no current identity has it.
     private func named(in keychain: Keychain) throws -> [Identity] {
         if try keychain.find(.identity(label: name)).isEmpty {
-            let orphans = try keychain.versions(of: name)
+            let orphans = try keychain.identities.versions(of: name)
             if let first = orphans.first {
-                let own = try keychain.versions(of: first)
+                let own = try keychain.identities.versions(of: first)
                 guard own.count == orphans.count else {
                     throw KeychainError(
                         .ambiguous,
@@ -150,6 +150,6 @@ struct IdentityRetireCommand: ParsableCommand {
         }
         let identity = try ItemName(name).identity(in: keychain)
         guard identity.nameOfVersion == nil else { return [identity] }
-        return try keychain.versions(of: identity).filter { $0.nameOfVersion != nil }
+        return try keychain.identities.versions(of: identity).filter { $0.nameOfVersion != nil }
     }
 }

@@ -70,7 +70,8 @@ struct CertificateSource: ExpressibleByArgument {
 
     /// Whether the keychain has a certificate of this name; false if there is no keychain yet.
     private func isItem(in keychain: () throws -> Keychain) throws -> Bool {
-        do { return try !keychain().publicCertificates(label: text).isEmpty } catch let error as KeychainError
+        do { return try !keychain().certificates.publicCertificates(label: text).isEmpty } catch let error
+            as KeychainError
             where error.code == .notInitialized
         { return false }
     }

@@ -97,7 +97,7 @@ struct ItemName: ExpressibleByArgument {
         among items: [Item], _ noun: ItemKind, _ keychain: Keychain, _ fingerprints: (Item) throws -> [Fingerprint],
         _ commonName: (Item) throws -> String?
     ) throws -> [Item] {
-        if let uri = try uri() { return try items.filter { try keychain.matches(uri, $0) } }
+        if let uri = try uri() { return try items.filter { try keychain.objects.matches(uri, $0) } }
         let labelled = items.filter { $0.label?.isIdentical(to: text) ?? false }
         guard labelled.isEmpty else { return labelled }
         if let wanted = Fingerprint(text, shortest: 4) {
@@ -148,7 +148,7 @@ struct ItemName: ExpressibleByArgument {
         of item: some KeychainItem, _ fingerprints: [Fingerprint], _ keychain: Keychain
     ) throws -> String {
         guard fingerprints.isEmpty, item.item.isOnToken else { return short(fingerprints) }
-        var uri = try keychain.uri(of: item)
+        var uri = try keychain.objects.uri(of: item)
         uri.pinSource = nil
         return uri.description
     }
@@ -194,7 +194,7 @@ extension ItemName {
         guard !all.isEmpty else { throw KeychainError(.itemNotFound, "the certificate is gone.") }
         let uri = try uri()
         let named = try all.filter { item in
-            if let uri { return try keychain.matches(uri, item) }
+            if let uri { return try keychain.objects.matches(uri, item) }
             return item.label?.isIdentical(to: text) ?? false
         }
         guard !named.isEmpty else { return (Self.distinct(all), []) }
@@ -225,9 +225,9 @@ extension ItemName {
                 commonName: { try $0.certificate().subject.commonName })
         }
         // Labels are tried first, because other certificates need not be parsed then.
-        let labelled = PKCS11URI.hasScheme(text) ? [] : try keychain.publicCertificates(label: text)
+        let labelled = PKCS11URI.hasScheme(text) ? [] : try keychain.certificates.publicCertificates(label: text)
         guard labelled.isEmpty else { return try resolve(labelled) }
-        do { return try resolve(keychain.publicCertificates()) } catch let error as KeychainError
+        do { return try resolve(keychain.certificates.publicCertificates()) } catch let error as KeychainError
             where error.code == .itemNotFound && !PKCS11URI.hasScheme(text)
         {
             // The token may show the certificate only after a login. If a login is impossible, the first error is
@@ -328,7 +328,7 @@ extension ItemName {
     /// The fingerprints of a key: the SHA-256 of its SubjectPublicKeyInfo, and its identifier, which is a SHA-1.
     static func fingerprints(of key: KeyItem, in keychain: Keychain) throws -> [Fingerprint] {
         var fingerprints: [Fingerprint] = []
-        if let publicKey = try keychain.publicKey(of: key) {
+        if let publicKey = try keychain.keys.publicKey(of: key) {
             fingerprints.append(
                 Fingerprint(
                     algorithm: "sha256", hexadecimal: Digest.sha256(publicKey.subjectPublicKeyInfo).hexadecimal

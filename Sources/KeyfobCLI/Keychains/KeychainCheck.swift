@@ -49,16 +49,16 @@ struct KeychainCheck: ParsableCommand {
     func run() throws {
         let output = try global.output()
         let keychain = try Keychain.open(global.selectedKeychainName(argument: name), options: global.keychainOptions())
-        var findings = try keychain.vaultFindings()
+        var findings = try keychain.integrity.findings()
         var lines: [String] = []
         var removed: [VaultFinding] = []
         var isChanged = false
         let odd = findings.filter(\.code.canBeAccepted)
         if accept, !odd.isEmpty, try isWanted("Accept the items as they are?", odd) {
-            let count = try keychain.acceptVault()
+            let count = try keychain.integrity.acceptVault()
             isChanged = true
             lines.append("Accepted \(Phrases.counted(count, "item")) of keychain \"\(keychain.name)\" as they are.")
-            findings = try keychain.vaultFindings()
+            findings = try keychain.integrity.findings()
         }
         let damaged = findings.filter(\.code.canBeRemoved)
         if removeDamaged, !damaged.isEmpty {
@@ -67,10 +67,10 @@ struct KeychainCheck: ParsableCommand {
             let loss = "What is lost: \(Self.loss(damaged))."
             if global.dryRun { lines.append("Would remove \(what). \(loss)") }
             if try isWanted("Remove \(what)? This cannot be undone. \(loss)", damaged) {
-                removed = try keychain.removeDamagedItems()
+                removed = try keychain.integrity.removeDamagedItems()
                 isChanged = true
                 lines.append("Removed \(what). \(loss)")
-                findings = try keychain.vaultFindings()
+                findings = try keychain.integrity.findings()
             }
         }
         let unlisted = findings.filter { [.objectUnlisted, .objectUnreadable].contains($0.code) }
@@ -79,17 +79,17 @@ struct KeychainCheck: ParsableCommand {
             let what = "the leftovers of interrupted commands on \(token)"
             if global.dryRun { lines.append("Would destroy \(what).") }
             if try isWanted("Destroy \(what)? This cannot be undone.", unlisted) {
-                let destroyed = try keychain.removeUnlistedObjects()
+                let destroyed = try keychain.integrity.removeUnlistedObjects()
                 removed += destroyed
                 isChanged = !destroyed.isEmpty || isChanged
                 lines.append("Destroyed \(Phrases.counted(destroyed.count, "object")) on \(token).")
-                findings = try keychain.vaultFindings()
+                findings = try keychain.integrity.findings()
             }
         }
         // Without the wrapping key, no secret can be opened.
         if secrets, !findings.contains(where: { [.wrappingKeyAbsent, .wrappingKeyDamaged].contains($0.code) }) {
             findings += try Waiting.notice("all secrets to be opened", isShown: global.showsProgress) {
-                try keychain.secretFindings()
+                try keychain.integrity.secretFindings()
             }
         }
         try report(keychain, findings, lines, removed: removed, isChanged: isChanged, output)

@@ -91,7 +91,7 @@ struct KeychainRemove: ParsableCommand {
         do {
             let keychain = try keychains.open(configuration, options: global.keychainOptions())
             guard keychain.isUnlocked else { return nil }
-            return try keychain.missingWrappingKeys().isEmpty
+            return try keychain.integrity.missingWrappingKeys().isEmpty
         } catch {
             // A keychain that cannot be read can still be removed.
             return nil

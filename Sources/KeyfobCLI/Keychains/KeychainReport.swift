@@ -71,7 +71,7 @@ struct KeychainReport {
             nextExpiry = terms.filter { $0.date >= now }.min { $0.date < $1.date }
             expired = terms.count { $0.date < now }
             // A login does not reveal that the wrapping key is missing; only reading a password would.
-            if let finding = try keychain.missingWrappingKeys().first {
+            if let finding = try keychain.integrity.missingWrappingKeys().first {
                 problem = KeychainError(.wrappingKeyMissing, finding.description + ".")
             }
         } catch let error as KeychainError {

@@ -10,7 +10,7 @@ enum ExtractionNote {
     ///   the export are ignored, because the key exists by now.
     static func warn(of key: KeyItem, in keychain: Keychain, _ output: Output) throws {
         guard key.keyType == .ed25519, key.isExtractable else { return }
-        do { _ = try keychain.exportKey(key.item) } catch {
+        do { _ = try keychain.keys.export(key.item) } catch {
             let code = (error as? KeychainError)?.code
             guard code == .keyNotExtractable || code == .mechanismUnsupported else { return }
             try output.say(

@@ -68,7 +68,7 @@ struct KeyGenerateCommand: ParsableCommand {
         try specification.validate()
         let keychain = try global.openKeychain()
         if let existing = try existing(in: keychain) { return try emit(existing, isNew: false, keychain, output) }
-        guard try !keychain.wrappingKeyNames().contains(name) else {
+        guard try !keychain.objects.wrappingKeyNames().contains(name) else {
             throw KeychainError(
                 .duplicateItem, "\"\(name)\" is the key that seals keychain \"\(keychain.name)\".",
                 hint: "Choose another name.")
@@ -80,7 +80,7 @@ struct KeyGenerateCommand: ParsableCommand {
                 sentence: "Would generate \"\(TerminalSafe.text(name))\": \(specification).")
         }
         do {
-            let key = try keychain.generateKey(
+            let key = try keychain.keys.generate(
                 specification, label: name, isExtractable: extractable, isLabelUnique: true)
             try emit(key, isNew: true, keychain, output)
             try OpenSSLEngine.warn(of: keychain, output)
@@ -133,9 +133,10 @@ struct KeyGenerateCommand: ParsableCommand {
     }
 
     private func emit(_ key: KeyItem, isNew: Bool, _ keychain: Keychain, _ output: Output) throws {
-        let publicKey = try keychain.publicKey(of: key)
+        let publicKey = try keychain.keys.publicKey(of: key)
         let document = self.document(
-            KeyPhrases.members(key, publicKey, uri: try keychain.uri(of: key).description), isNew: isNew, keychain)
+            KeyPhrases.members(key, publicKey, uri: try keychain.objects.uri(of: key).description), isNew: isNew,
+            keychain)
         let token = TerminalSafe.text(keychain.tokenLabel)
         let uses = KeyPhrases.uses(key)
         let phrase = uses == ["sign"] ? "sign only" : uses.joined(separator: ", ")

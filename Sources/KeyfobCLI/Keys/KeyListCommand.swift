@@ -39,12 +39,14 @@ struct KeyListCommand: ParsableCommand {
             guard let wanted else { return true }
             return try ItemName.fingerprints(of: key, in: keychain).contains { $0.begins(as: wanted) }
         }.map { listed.named($0) }
-        let keys = try found.sorted { ($0.label ?? "") < ($1.label ?? "") }.map { ($0, try keychain.publicKey(of: $0)) }
+        let keys = try found.sorted { ($0.label ?? "") < ($1.label ?? "") }.map {
+            ($0, try keychain.keys.publicKey(of: $0))
+        }
         let document = Document([
             "keychain": .string(keychain.name), "token": .string(keychain.tokenLabel),
             "keys": .array(
                 try keys.map { key, publicKey in
-                    .object(KeyPhrases.members(key, publicKey, uri: try keychain.uri(of: key).description))
+                    .object(KeyPhrases.members(key, publicKey, uri: try keychain.objects.uri(of: key).description))
                 }),
         ])
         var table = Table([
@@ -80,8 +82,8 @@ struct KeyShowCommand: ParsableCommand {
         let output = try global.output()
         let keychain = try global.openKeychain()
         let key = try ListedKeys(in: keychain).named(name.key(in: keychain))
-        let publicKey = try keychain.publicKey(of: key)
-        let uri = try keychain.uri(of: key).description
+        let publicKey = try keychain.keys.publicKey(of: key)
+        let uri = try keychain.objects.uri(of: key).description
         var lines = [
             ("name", key.label ?? ""), ("token", keychain.tokenLabel),
             ("type", "\(KeyPhrases.kind(key, publicKey)), \(KeyPhrases.half(key))"),

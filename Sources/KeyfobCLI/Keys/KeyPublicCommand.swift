@@ -30,7 +30,7 @@ struct KeyPublicCommand: ParsableCommand, ContentWriter {
         let keychain = try global.openKeychain()
         let key = try name.key(in: keychain)
         let label = key.label ?? name.text
-        let publicKey = try keychain.knownPublicKey(of: key)
+        let publicKey = try keychain.keys.knownPublicKey(of: key)
         let document = Document(
             members: [
                 .init("name", .string(label)), .init("type", .string(publicKey.algorithm.description)),

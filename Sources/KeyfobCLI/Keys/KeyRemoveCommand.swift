@@ -32,7 +32,7 @@ struct KeyRemoveCommand: ParsableCommand {
         guard let items = found, let key = items.first else { return }
         try name.requireMeant(key, in: keychain)
         let label = key.label ?? name.text
-        let certificates = try keychain.publicCertificates().filter {
+        let certificates = try keychain.certificates.publicCertificates().filter {
             key.keyClass == .private && key.publicKeyHash != nil
                 && $0.attributes[.publicKeyHash]?.bytes == key.publicKeyHash
         }.compactMap(\.label)
@@ -53,7 +53,7 @@ struct KeyRemoveCommand: ParsableCommand {
     ///
     /// - Throws: `KeychainError.refused`.
     private func requireNoWrappingKey(in keychain: Keychain) throws {
-        guard try keychain.wrappingKeyNames().contains(name.text) else { return }
+        guard try keychain.objects.wrappingKeyNames().contains(name.text) else { return }
         throw KeychainError(
             .refused, "key \"\(name.text)\" seals keychain \"\(keychain.name)\": without it every password is lost.",
             hint: "Remove the whole keychain: keyfob keychain rm \(keychain.name)",

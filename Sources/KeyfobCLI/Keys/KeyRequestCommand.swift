@@ -56,12 +56,12 @@ struct KeyRequestCommand: ParsableCommand, ContentWriter {
         let keychain = try global.openKeychain()
         let key = try name.key(in: keychain)
         let label = key.label ?? name.text
-        let publicKey = try keychain.knownPublicKey(of: key)
+        let publicKey = try keychain.keys.knownPublicKey(of: key)
         let (subject, extensions) = try asked(for: label, publicKey, in: keychain)
         let scheme = try scheme(for: publicKey)
         let request = try global.dryRun
-            ? keychain.trialRequest(for: key, subject: subject, extensions: extensions, scheme: scheme)
-            : keychain.certificationRequest(for: key, subject: subject, extensions: extensions, scheme: scheme)
+            ? keychain.keys.trialRequest(for: key, subject: subject, extensions: extensions, scheme: scheme)
+            : keychain.keys.certificationRequest(for: key, subject: subject, extensions: extensions, scheme: scheme)
         let document = Document([
             "name": .string(label), "file": .optional(file.path), "dry_run": .boolean(global.dryRun),
             "subject": .string(request.subject.description),

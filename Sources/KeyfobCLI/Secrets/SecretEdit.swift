@@ -108,7 +108,7 @@ struct SecretEdit: ParsableCommand {
     /// Between two attempts the text exists only in the memory of this process.
     private func store(_ draft: inout Draft, in keychain: Keychain, canAsk: Bool) throws -> Bool {
         do {
-            try keychain.replaceSecret(of: draft.item, draft.base, with: draft.value)
+            try keychain.vaultRows.replaceSecret(of: draft.item, draft.base, with: draft.value)
             return true
         } catch let error as KeychainError {
             guard canAsk else { throw lost(error) }
@@ -138,7 +138,7 @@ struct SecretEdit: ParsableCommand {
                 // From here on, the user knows that this secret will be replaced.
                 (draft.item, draft.base) = (stored, try keychain.secret(of: stored) ?? SecretBytes([]))
                 if answer == "e" { return false }
-                try keychain.replaceSecret(of: stored, draft.base, with: draft.value)
+                try keychain.vaultRows.replaceSecret(of: stored, draft.base, with: draft.value)
                 return true
             } catch let error as KeychainError {
                 if answer == "e" { return false }

@@ -19,7 +19,7 @@ struct SelectedToken {
             let keychain = try global.openKeychain()
             self.keychain = keychain
             isOurs = keychain.configuration.module == .softHSM
-            slot = try keychain.slot()
+            slot = try keychain.objects.slot()
             return
         }
         let own = try TokenInventory.own().matches(name)
@@ -32,7 +32,7 @@ struct SelectedToken {
             let keychain = try Keychain.open(own, options: global.keychainOptions())
             self.keychain = keychain
             isOurs = entry.isOurs
-            slot = try keychain.slot()
+            slot = try keychain.objects.slot()
             return
         }
         keychain = nil

@@ -121,7 +121,7 @@ struct TokenShowCommand: ParsableCommand {
     }
 
     private func contents(of token: SelectedToken, _ info: TokenInfo) throws -> TokenContents {
-        if let keychain = token.keychain { return try keychain.tokenContents() }
+        if let keychain = token.keychain { return try keychain.objects.contents() }
         let source = try global.explicitPINSource.map { try PINSource(parsing: $0) }
         let pin = try source?.read(.token(info.label), from: global.pinEnvironment(noInput: false))
         return try TokenContents(of: token.slot, pin: pin, storedIn: source?.isInteractive == true ? nil : source)

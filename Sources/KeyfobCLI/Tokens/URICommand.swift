@@ -72,7 +72,7 @@ struct URICommand: ParsableCommand {
         let (uri, label, identity) = try find(name, keychain)
         guard let program else {
             // The URI of a certificate or public key contains no PIN source.
-            if uri.type == .privateKey || uri.type == .secretKey, let obstacle = keychain.pinFileObstacle() {
+            if uri.type == .privateKey || uri.type == .secretKey, let obstacle = keychain.objects.pinFileObstacle() {
                 throw obstacle
             }
             let document = Document([
@@ -98,7 +98,7 @@ struct URICommand: ParsableCommand {
         let root: Certificate?
         let publicKey: PublicKey
         if let identity {
-            let found = try keychain.chain(of: identity.certificate())
+            let found = try keychain.certificates.chain(of: identity.certificate())
             (chain, root) = (found.withoutRoot, found.isComplete ? found.certificates.last : nil)
             publicKey = try identity.certificate().publicKey
         } else {
@@ -123,31 +123,31 @@ struct URICommand: ParsableCommand {
                     "key \"\(label)\" has no certificate in the keychain, and \(program.name) needs one.",
                     remedies: [Remedy("Add it", .importCertificate)])
             }
-            let key = try keychain.knownPublicKey(of: name.key(in: keychain))
+            let key = try keychain.keys.knownPublicKey(of: name.key(in: keychain))
             (chain, root, publicKey) = ([], nil, key)
         }
         // Programs that do not use the engine are configured to read only the first line of the file.
-        if program.usesEngine, let obstacle = keychain.pinFileObstacle() { throw obstacle }
+        if program.usesEngine, let obstacle = keychain.objects.pinFileObstacle() { throw obstacle }
         let edwardsKeys = !program.usesEngine ? [] : try keychain.find(.keys.keyClass(.private))
             .filter { $0.keyType == .ed25519 }.map { $0.label ?? "" }
-        let older = try keychain.publicCertificates().filter {
+        let older = try keychain.certificates.publicCertificates().filter {
             $0.nameOfVersion == label && $0.attributes[.publicKeyHash]?.bytes == publicKey.identifier
         }
-        let slot = try keychain.slot()
+        let slot = try keychain.objects.slot()
         let module: String
         switch keychain.configuration.module {
         case .path(let path): module = path
         case .softHSM, .registered: module = slot.module.path
         }
-        let certificateLabel = try identity.flatMap { try keychain.certificateURI(of: $0).object }
+        let certificateLabel = try identity.flatMap { try keychain.objects.certificateURI(of: $0).object }
         let use = TokenUse(
             label: label, certificateLabel: certificateLabel ?? label, uri: uri, module: module, slotID: slot.id,
             tokenLabel: keychain.tokenLabel,
             softHSMConfiguration: keychain.configuration.module == .softHSM
                 ? Keychains().softHSM.configuration.path : nil,
-            pinFile: keychain.pinFile, publicKey: publicKey, chain: chain, edwardsKeys: edwardsKeys,
+            pinFile: keychain.objects.pinFile, publicKey: publicKey, chain: chain, edwardsKeys: edwardsKeys,
             olderCertificates: older.compactMap(\.label),
-            outdated: try identity.flatMap { try keychain.validityError(of: $0, on: Date()) }, root: root,
+            outdated: try identity.flatMap { try keychain.identities.validityError(of: $0, on: Date()) }, root: root,
             directory: URL(fileURLWithPath: destination ?? ".").standardizedFileURL.path)
         try checkPaths(of: use, program)
         return use
@@ -274,19 +274,19 @@ struct URICommand: ParsableCommand {
         var publicKeyHash: Data?
         do {
             let identity = try name.identity(in: keychain)
-            uri = try keychain.uri(of: identity)
+            uri = try keychain.objects.uri(of: identity)
             label = identity.label ?? name.text
             found = identity
             publicKeyHash = identity.key.publicKeyHash
         } catch let error as KeychainError where error.code == .itemNotFound {
             do {
                 let key = try name.key(in: keychain)
-                (uri, label) = (try keychain.uri(of: key), key.label ?? name.text)
+                (uri, label) = (try keychain.objects.uri(of: key), key.label ?? name.text)
                 publicKeyHash = key.publicKeyHash
             } catch let keyError as KeychainError where keyError.code == .itemNotFound {
                 do {
                     let certificate = try name.certificate(in: keychain)
-                    (uri, label) = (try keychain.uri(of: certificate), certificate.label ?? name.text)
+                    (uri, label) = (try keychain.objects.uri(of: certificate), certificate.label ?? name.text)
                 } catch let last as KeychainError where last.code == .itemNotFound {
                     throw error
                 }
@@ -299,13 +299,13 @@ struct URICommand: ParsableCommand {
             guard let publicKeyHash,
                 let key = try keychain.find(.keys.keyClass(.public)).first(where: { $0.publicKeyHash == publicKeyHash })
             else { throw Self.noKey("public", label, keychain) }
-            uri = try keychain.uri(of: key)
+            uri = try keychain.objects.uri(of: key)
         case .cert:
             if let found {
-                uri = try keychain.certificateURI(of: found)
+                uri = try keychain.objects.certificateURI(of: found)
             } else if uri.type != .certificate {
                 let certificate = try name.certificate(in: keychain)
-                (uri, label) = (try keychain.uri(of: certificate), certificate.label ?? name.text)
+                (uri, label) = (try keychain.objects.uri(of: certificate), certificate.label ?? name.text)
             }
         case nil: break
         }
@@ -322,7 +322,7 @@ struct URICommand: ParsableCommand {
         let module: String
         switch keychain.configuration.module {
         case .path(let path): module = path
-        case .softHSM, .registered: module = try keychain.slot().module.path
+        case .softHSM, .registered: module = try keychain.objects.slot().module.path
         }
         guard keychain.configuration.module == .softHSM else { return [("PKCS11_MODULE_PATH", module)] }
         return [("SOFTHSM2_CONF", Keychains().softHSM.configuration.path), ("PKCS11_MODULE_PATH", module)]

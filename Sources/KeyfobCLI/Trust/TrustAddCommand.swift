@@ -89,13 +89,13 @@ struct TrustAddCommand: ParsableCommand {
                 sentence: "Would trust \"\(subject)\".")
         }
         // Usages are only added; `trust rm` removes them.
-        let (trusted, before) = try keychain.addTrust(anchor, for: usages.map(\.usage), label: label)
+        let (trusted, before) = try keychain.trust.addAnchor(anchor, for: usages.map(\.usage), label: label)
         let isChanged = Set(before) != Set(trusted.usages)
         var words = trusted.usages == [.any] ? "all uses" : trusted.usages.map(\.rawValue).joined(separator: ", ")
         var hint = ""
         if !usages.isEmpty, before.contains(.any) {
             words += ", as before"
-            let word = try keychain.word(for: anchor, called: trusted.item.label)
+            let word = try keychain.trust.word(for: anchor, called: trusted.item.label)
             hint = "\n    To trust it for less, remove it first: "
                 + Wording(keychain: keychain.name).command(.distrust(word))
         }
@@ -111,7 +111,7 @@ struct TrustAddCommand: ParsableCommand {
 
     /// The usages after the command: the new ones and the existing ones.
     private func usagesAfter(_ anchor: Certificate, in keychain: Keychain) throws -> [String] {
-        let before = try keychain.trustAnchors().first { $0.certificate == anchor }?.usages ?? []
+        let before = try keychain.trust.anchors().first { $0.certificate == anchor }?.usages ?? []
         let all = Set((before + usages.map(\.usage)).map(\.rawValue))
         let everything = CertificateUsage.any.rawValue
         return usages.isEmpty || all.contains(everything) ? [everything] : all.sorted()

@@ -24,7 +24,7 @@ struct TrustExportCommand: ParsableCommand, ContentWriter {
     func run() throws {
         let (output, _) = try global.output(writing: Self.contentFormats)
         let keychain = try global.openKeychain()
-        let anchors = try keychain.trustAnchors(for: usage.usage)
+        let anchors = try keychain.trust.anchors(for: usage.usage)
         let text = anchors.map(\.certificate.pem).joined()
         try file.write(
             SecretBytes(utf8: text),

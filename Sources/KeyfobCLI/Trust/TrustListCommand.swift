@@ -17,7 +17,7 @@ struct TrustListCommand: ParsableCommand {
         let output = try global.output()
         let keychain = try global.openKeychain()
         let now = Date()
-        let anchors = try keychain.trustAnchors()
+        let anchors = try keychain.trust.anchors()
         var table = Table([
             .init("NAME", mayShrink: true), .init("SUBJECT", mayShrink: true), .init("FOR"), .init("EXPIRES"),
             .init("STATE"), .init("SHA-256"),

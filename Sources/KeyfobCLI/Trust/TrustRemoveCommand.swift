@@ -24,7 +24,7 @@ struct TrustRemoveCommand: ParsableCommand {
         let keychain = try global.openKeychain()
         let (anchor, name) = try find(in: keychain)
         let isTrusted = try anchor.map { anchor in
-            try keychain.trustAnchors().contains { $0.certificate == anchor }
+            try keychain.trust.anchors().contains { $0.certificate == anchor }
         } ?? false
         guard isTrusted || ifExists else {
             throw KeychainError(
@@ -33,7 +33,7 @@ struct TrustRemoveCommand: ParsableCommand {
                 hint: "Trusted certificates: " + Wording(keychain: keychain.name).keyfob("trust ls"),
                 details: ["name": name, "keychain": keychain.name])
         }
-        if isTrusted, !global.dryRun, let anchor { try keychain.distrust(anchor) }
+        if isTrusted, !global.dryRun, let anchor { try keychain.trust.remove(anchor) }
         let shown = TerminalSafe.text(name)
         try output.emit(
             Document([

@@ -89,3 +89,8 @@ package struct Recipient: Hashable, Sendable {
         self.encryptedKey = encryptedKey
     }
 }
+
+extension SealedRow {
+    /// The present time in the unit of rows: milliseconds since 1970.
+    package static func now() -> Int64 { Int64((Date().timeIntervalSince1970 * 1000).rounded()) }
+}

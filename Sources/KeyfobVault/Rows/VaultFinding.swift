@@ -1,10 +1,10 @@
 import Foundation
 import KeyfobPrimitives
 
-/// A problem of a vault, found by ``Keychain/vaultFindings()``.
+/// A problem of a vault, found by ``KeychainIntegrity/findings()``.
 ///
 /// A finding never contains the value of an item. It contains a name only for a key or certificate that the token has
-/// lost, and for a password that ``Keychain/secretFindings()`` could not open.
+/// lost, and for a password that ``KeychainIntegrity/secretFindings()`` could not open.
 public struct VaultFinding: Hashable, Sendable, CustomStringConvertible {
     /// The kind of a finding.
     public struct Code: RawRepresentable, Hashable, Sendable {
@@ -41,12 +41,12 @@ public struct VaultFinding: Hashable, Sendable, CustomStringConvertible {
         /// An object on the token cannot be read: it was damaged, or a process was killed while making it.
         public static let objectUnreadable = Self(rawValue: "object.unreadable")
 
-        /// Whether ``Keychain/acceptVault()`` resolves a finding of this kind.
+        /// Whether ``KeychainIntegrity/acceptVault()`` resolves a finding of this kind.
         public var canBeAccepted: Bool {
             [.itemReplayed, .itemAdded, .itemsRemoved, .recordDamaged, .itemIncomplete, .objectAbsent].contains(self)
         }
 
-        /// Whether ``Keychain/removeDamagedItems()`` resolves a finding of this kind.
+        /// Whether ``KeychainIntegrity/removeDamagedItems()`` resolves a finding of this kind.
         public var canBeRemoved: Bool { self == .itemDamaged }
     }
 

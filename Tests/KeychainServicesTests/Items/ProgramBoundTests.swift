@@ -25,7 +25,7 @@ import Testing
             try bench.keychain.add(
                 InternetPassword(server: "s", account: "a", protocol: nil, port: nil, path: "", label: "l"),
                 secret: secret)
-            _ = try bench.keychain.importIdentity(key: pair.key, certificate: pair.certificate)
+            _ = try bench.keychain.identities.importKeyPair(key: pair.key, certificate: pair.certificate)
             _ = try bench.keychain.add(CertificateItem(authority.certificate))
         }
 

@@ -73,7 +73,7 @@ final class SecItemFixture: @unchecked Sendable {  // Immutable except for the g
 
     /// Runs pkcs11-tool on the keychain's token, as another program does.
     func tool(_ arguments: [String]) throws {
-        let pin = try String(contentsOfFile: #require(keychain.pinFile), encoding: .utf8)
+        let pin = try String(contentsOfFile: #require(keychain.objects.pinFile), encoding: .utf8)
         let result = try TestToken.runTool(arguments, onToken: keychain.name, pin: pin)
         try #require(result.status == 0, "pkcs11-tool \(arguments): \(result.stderr)")
     }

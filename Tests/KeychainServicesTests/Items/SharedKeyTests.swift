@@ -122,7 +122,7 @@ import Testing
         bench.groups = ["one", "two"]
         bench.expect(0, bench.add(["v_Ref": pair.secIdentity, "agrp": "two"]))
         for isReplacing in [false, true, true] {
-            _ = try bench.keychain.importIdentity(
+            _ = try bench.keychain.identities.importKeyPair(
                 key: pair.key, certificate: pair.certificate, label: "web", isReplacing: isReplacing)
         }
         #expect(bench.copying(["class": "keys"] + wantsAll + wantsReference).array?.count == 1)
@@ -135,7 +135,7 @@ import Testing
         let pair = try TestPair("one")
         bench.expect(0, bench.add(["v_Ref": pair.secKey, "atag": "first", "labl": "first"]))
         for _ in 0..<imports {
-            _ = try bench.keychain.importIdentity(key: pair.key, certificate: pair.certificate, label: "web")
+            _ = try bench.keychain.identities.importKeyPair(key: pair.key, certificate: pair.certificate, label: "web")
         }
         #expect(bench.copying(["class": "keys"] + wantsAll + wantsReference).array?.count == 2)
         bench.expect(0, bench.delete(["class": "keys", "atag": "first"]))

@@ -137,7 +137,7 @@ extension Rule {
                 ])
             }
             let next = try pair.anotherCertificate("next")
-            try keychain.installIdentity("web", certificate: next)
+            try keychain.identities.install("web", certificate: next)
             let renewed = try keychain.find(.identity(label: "web"))
             #expect(renewed.count == 2 && renewed.allSatisfy { $0.der == next.der && $0.renewalPolicy == policy(2) })
             // The attributes of an item move to the new item in the same group.
@@ -184,7 +184,7 @@ extension Rule {
             for (group, label) in [("one", "first"), ("two", "second")] {
                 bench.expect(0, bench.add(["v_Ref": pair.secKey, "agrp": group, "labl": label]))
             }
-            try bench.keychain.installIdentity("second", certificate: pair.certificate)
+            try bench.keychain.identities.install("second", certificate: pair.certificate)
             #expect(try bench.keychain.find(.identity(label: "second")).first?.der == pair.certificate.der)
         },
         Rule("2.6", "the same data again and another label give the item that label") { bench in
@@ -228,7 +228,7 @@ extension Rule {
             #expect(bench.labels(["class": "keys"]) == ["k-second"])
             // Another program finds the object by the label that it was made with.
             let key = try bench.keychain.find(.keys)
-            #expect(try key.map { try bench.keychain.uri(of: $0).object }.contains("k-first"))
+            #expect(try key.map { try bench.keychain.objects.uri(of: $0).object }.contains("k-first"))
         },
         Rule("1.10", "empty labels and bytes that are not text, beside each other") { bench in
             let certificate = try TestPair().secCertificate
@@ -285,13 +285,13 @@ extension Rule {
             bench.addTwice(pair.secCertificate)
             bench.expect(0, bench.add(["v_Ref": pair.secKey, "labl": "web"]))
             bench.expect(0, bench.delete(one))
-            try bench.keychain.installIdentity("web", certificate: pair.certificate)
+            try bench.keychain.identities.install("web", certificate: pair.certificate)
             #expect(try bench.keychain.find(.identity(label: "web")).count == 1)
             #expect(bench.labels(two) == ["web"])
             // After another version is installed, only its items have the name.
             bench.expect(0, bench.add(["v_Ref": pair.secCertificate, "agrp": "one", "labl": "web"]))
             let other = try pair.anotherCertificate("other")
-            try bench.keychain.installIdentity("web", certificate: other)
+            try bench.keychain.identities.install("web", certificate: other)
             #expect(try bench.keychain.find(.identity(label: "web")).map(\.der) == [other.der, other.der])
         },
         Rule("2.4 4.5", "a name that only a removed item had is free") { bench in
@@ -301,11 +301,11 @@ extension Rule {
             bench.expect(0, bench.delete(one))
             #expect(try bench.keychain.find(.identity(label: "first")).isEmpty)
             let other = try TestPair("other")
-            _ = try bench.keychain.importIdentity(key: other.key, certificate: other.certificate, label: "first")
+            _ = try bench.keychain.identities.importKeyPair(key: other.key, certificate: other.certificate, label: "first")
             #expect(try bench.keychain.find(.identity(label: "first")).count == 1)
             #expect(throws: KeychainError.self) {
                 let third = try TestPair("third")
-                _ = try bench.keychain.importIdentity(key: third.key, certificate: third.certificate, label: "second")
+                _ = try bench.keychain.identities.importKeyPair(key: third.key, certificate: third.certificate, label: "second")
             }
         },
     ]

@@ -33,7 +33,7 @@ import Testing
                 "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", directory.file("root.key"),
                 "-out", directory.file("root.pem"),
             ])
-            authority = try keychain.importIdentity(
+            authority = try keychain.identities.importKeyPair(
                 key: PrivateKey.load(Data(contentsOf: directory.url("root.key"))) { nil },
                 certificate: Certificate(pem: Data(contentsOf: directory.url("root.pem"))), label: "root"
             ).identity
@@ -69,7 +69,7 @@ import Testing
         let imported = try Imported(in: keychain)
         try imported.issue("www.example.org")
         let old = try imported.authority.certificate()
-        let renewed = try keychain.renewIdentity(imported.authority, issuer: SelfIssuer()).identity
+        let renewed = try keychain.identities.renew(imported.authority, issuer: SelfIssuer()).identity
         let new = try renewed.certificate()
         #expect(new != old && new.subjectKeyIdentifier == Data(1...8))
         let result = try imported.verify("leaf.pem", by: new)
@@ -78,7 +78,7 @@ import Testing
         #expect(text.contains("Name Constraints: critical") && text.contains("DNS:example.org"))
 
         // An authority with another key has another identifier.
-        let other = try keychain.renewIdentity(renewed, key: .new(nil), issuer: SelfIssuer()).identity.certificate()
+        let other = try keychain.identities.renew(renewed, key: .new(nil), issuer: SelfIssuer()).identity.certificate()
         #expect(other.subjectKeyIdentifier == other.publicKey.identifier)
         #expect(try !imported.verify("leaf.pem", by: other).stdout.hasSuffix(": OK\n"))
     }
@@ -89,21 +89,21 @@ import Testing
         let imported = try Imported(in: keychain)
         let issuer = AuthorityIssuer(imported.authority, in: keychain)
         let error = #expect(throws: KeychainError.self) {
-            _ = try keychain.createIdentity("web", .server("www.example.net"), issuer: issuer)
+            _ = try keychain.identities.create("web", .server("www.example.net"), issuer: issuer)
         }
         #expect(error?.code == .invalidArgument && error?.message.contains("permitted") == true)
         #expect(try keychain.find(.identities).map(\.label) == ["root"])
         #expect(try keychain.find(.keys).allSatisfy { $0.label == "root" })
-        let made = try keychain.createIdentity("web", .server("www.example.org"), issuer: issuer).identity
+        let made = try keychain.identities.create("web", .server("www.example.org"), issuer: issuer).identity
         try imported.directory.write(try made.certificate().pem.utf8, to: "web.pem")
         #expect(try imported.verify("web.pem", by: imported.authority.certificate()).stdout.hasSuffix(": OK\n"))
 
         // An authority with a path length of 0 cannot issue another authority.
         var last = try IdentitySpecification.authority("Last")
         last.extensions = .authority(pathLength: 0)
-        let end = try keychain.createIdentity("last", last, issuer: SelfIssuer()).identity
+        let end = try keychain.identities.create("last", last, issuer: SelfIssuer()).identity
         #expect(code {
-            _ = try keychain.createIdentity(
+            _ = try keychain.identities.create(
                 "below", .authority("Below"), issuer: AuthorityIssuer(end, in: keychain))
         } == .invalidArgument)
     }
@@ -116,21 +116,21 @@ import Testing
         // permitted;DNS:example.org
         let constraint = [0x30, 0x11, 0xA0, 0x0F, 0x30, 0x0D, 0x82, 0x0B] + Array("example.org".utf8)
         specification.extensions.others = [.init(type: .nameConstraints, isCritical: true, value: Data(constraint))]
-        let root = try keychain.createIdentity("root", specification, issuer: SelfIssuer()).identity
-        let middle = try keychain.createIdentity(
+        let root = try keychain.identities.create("root", specification, issuer: SelfIssuer()).identity
+        let middle = try keychain.identities.create(
             "middle", .authority("Middle"), issuer: AuthorityIssuer(root, in: keychain)).identity
         let issuer = AuthorityIssuer(middle, in: keychain)
         for specification in [try IdentitySpecification.server("www.example.net"), try .authority("Below")] {
-            #expect(code { _ = try keychain.createIdentity("x", specification, issuer: issuer) } == .invalidArgument)
+            #expect(code { _ = try keychain.identities.create("x", specification, issuer: issuer) } == .invalidArgument)
         }
         #expect(try keychain.find(.keys).count == 4)
-        let web = try keychain.createIdentity("web", .server("www.example.org"), issuer: issuer).identity
+        let web = try keychain.identities.create("web", .server("www.example.org"), issuer: issuer).identity
         let result = try CertificateChain.verify(
             leaf: web.certificate(), intermediates: [middle.certificate()], anchors: [root.certificate()])
         #expect(result.failure == nil)
         // A renewal takes the place of the version before, so the path length allows it.
         #expect(code {
-            _ = try keychain.renewIdentity(middle, issuer: AuthorityIssuer(root, in: keychain))
+            _ = try keychain.identities.renew(middle, issuer: AuthorityIssuer(root, in: keychain))
         } == nil)
     }
 
@@ -144,7 +144,7 @@ import Testing
         let keychain = test.keychain
         var identity = try Imported(in: keychain, days: 400).authority
         for _ in 0..<3 {
-            identity = try keychain.renewIdentity(identity, issuer: SelfIssuer()).identity
+            identity = try keychain.identities.renew(identity, issuer: SelfIssuer()).identity
             #expect(abs(try days(identity) - 400) < 1.5 / 86_400)
         }
     }
@@ -152,16 +152,16 @@ import Testing
     @Test func `a lifetime that an authority shortened is reported and does not apply to the next certificate`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
-        let root = try keychain.createIdentity(
+        let root = try keychain.identities.create(
             "root", .authority("Root", lifetime: 3600), issuer: SelfIssuer()).identity
         let steps = Lock<[String]>([])
-        let web = try keychain.createIdentity("web", .server("web"), issuer: AuthorityIssuer(root, in: keychain)) { step in
+        let web = try keychain.identities.create("web", .server("web"), issuer: AuthorityIssuer(root, in: keychain)) { step in
             steps.withLock { $0.append(step) }
         }.identity
         #expect(try days(web) < 0.1)
         #expect(steps.withLock { $0 }.contains { $0.contains("shortened") && $0.contains("root") })
-        let next = try keychain.renewIdentity(root, lifetime: 1000 * 86_400, issuer: SelfIssuer()).identity
-        let renewed = try keychain.renewIdentity(web, issuer: AuthorityIssuer(next, in: keychain)) { step in
+        let next = try keychain.identities.renew(root, lifetime: 1000 * 86_400, issuer: SelfIssuer()).identity
+        let renewed = try keychain.identities.renew(web, issuer: AuthorityIssuer(next, in: keychain)) { step in
             steps.withLock { $0.append("second: " + step) }
         }.identity
         #expect(abs(try days(renewed) - 90) < 0.1)

@@ -44,8 +44,8 @@ import Testing
         let web = try issue("web", by: "middle", at: "http://127.0.0.1:\(server.port)/middle.pem", authority)
         let test = try TestKeychain()
         let keychain = test.keychain
-        #expect(code { _ = try keychain.fetchIssuers(of: web, until: .after(.seconds(600))) } == .issuerFailed)
-        #expect(try keychain.storedItems(of: middle).count == 1)
+        #expect(code { _ = try keychain.certificates.fetchIssuers(of: web, until: .after(.seconds(600))) } == .issuerFailed)
+        #expect(try keychain.trust.storedItems(of: middle).count == 1)
         withExtendedLifetime(server) {}
     }
 
@@ -54,15 +54,15 @@ import Testing
         let web = try issue("web", by: "r10", at: Self.nowhere, authority)
         let test = try TestKeychain()
         let keychain = test.keychain
-        #expect(code { _ = try keychain.fetchIssuers(of: web, until: .after(.zero)) } == .timedOut)
-        #expect(code { _ = try keychain.fetchIssuers(of: web, until: .after(.seconds(600))) } == .issuerFailed)
+        #expect(code { _ = try keychain.certificates.fetchIssuers(of: web, until: .after(.zero)) } == .timedOut)
+        #expect(code { _ = try keychain.certificates.fetchIssuers(of: web, until: .after(.seconds(600))) } == .issuerFailed)
         #expect(
-            code { _ = try keychain.fetchIssuers(of: web, until: .after(.seconds(600)), isStopped: { true }) }
+            code { _ = try keychain.certificates.fetchIssuers(of: web, until: .after(.seconds(600)), isStopped: { true }) }
                 == .cancelled)
         // No address is contacted if no certificate is missing or its address is unknown.
         let above = try [authority.certificate("r10"), authority.certificate("root")]
-        #expect(try keychain.fetchIssuers(of: web, with: above, until: .after(.zero)).isEmpty)
-        #expect(try keychain.fetchIssuers(of: above[0], until: .after(.zero)).isEmpty)
+        #expect(try keychain.certificates.fetchIssuers(of: web, with: above, until: .after(.zero)).isEmpty)
+        #expect(try keychain.certificates.fetchIssuers(of: above[0], until: .after(.zero)).isEmpty)
     }
 
     @Test func `a server that does not answer does not delay the fetch beyond its total timeout`() throws {
@@ -78,7 +78,7 @@ import Testing
         let test = try TestKeychain()
         let keychain = test.keychain
         // The limit of a single request would cause `issuerFailed`, a minute later.
-        #expect(code { _ = try keychain.fetchIssuers(of: web, timeout: .seconds(1)) } == .timedOut)
+        #expect(code { _ = try keychain.certificates.fetchIssuers(of: web, timeout: .seconds(1)) } == .timedOut)
         withExtendedLifetime(server) {}
     }
 }

@@ -34,13 +34,13 @@ import Testing
     func `the next version has the access attributes of the version before`(_ key: RenewalKey) throws {
         let test = try TestKeychain()
         let keychain = test.keychain
-        let first = try keychain.createIdentity("web", .server("web"), issuer: SelfIssuer()).identity
+        let first = try keychain.identities.create("web", .server("web"), issuer: SelfIssuer()).identity
         let said: ItemAttributes = [
             .accessGroup: "web", .synchronizable: 1, .accessible: "aku", .comment: "of the web", .alias: "w",
         ]
         try give(first, said, in: keychain)
         let found = try #require(try keychain.findItems(criteria(.identity, [.label: "web"])).first)
-        let renewed = try keychain.renewIdentity(Identity(item: found), key: key, issuer: SelfIssuer()).identity
+        let renewed = try keychain.identities.renew(Identity(item: found), key: key, issuer: SelfIssuer()).identity
         let again = try test.reopen()
         #expect(try (hash(renewed) == hash(first)) == (key == .same))
         var seen = criteria(.identity, [.label: "web"])
@@ -58,7 +58,7 @@ import Testing
         // The access group stays the same through later versions and a return to an earlier one.
         let before = try #require(
             try again.findItems(criteria(.identity, [:])).first { $0.certificateDER == first.der })
-        #expect(try again.use(Identity(item: before)).identity.der == first.der)
+        #expect(try again.identities.use(Identity(item: before)).identity.der == first.der)
         #expect(try groups(again, criteria(.certificate, [:])) == ["web", "web"])
         #expect(
             try groups(again, privateKey(hash(first))) == ["web"]
@@ -68,14 +68,14 @@ import Testing
     @Test func `attributes that apply to one certificate or key are not inherited`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
-        let first = try keychain.createIdentity("web", .server("web"), issuer: SelfIssuer()).identity
+        let first = try keychain.identities.create("web", .server("web"), issuer: SelfIssuer()).identity
         let day = Date(timeIntervalSinceReferenceDate: 86_400)
         _ = try keychain.update(
             criteria(.certificate, [:]), [.trustedUsages: "server", .accessGroup: "web", .systemBound: 1])
         _ = try keychain.update(
             privateKey(hash(first)),
             [.startDate: .date(day), .endDate: .date(day), .canSign: 0, .applicationTag: "tag"])
-        let renewed = try keychain.renewIdentity(
+        let renewed = try keychain.identities.renew(
             keychain.only(.identity(label: "web")), key: .new(.p384), issuer: SelfIssuer()).identity
         for name: AttributeName in [.trustedUsages, .startDate, .endDate] {
             #expect(renewed.attributes[name] == nil, "\(name)")
@@ -90,25 +90,25 @@ import Testing
         let test = try TestKeychain()
         let keychain = test.keychain
         let authority = try TestAuthority()
-        let first = try keychain.createIdentity("web", .server("web"), issuer: SelfIssuer()).identity
+        let first = try keychain.identities.create("web", .server("web"), issuer: SelfIssuer()).identity
         try give(first, [.accessGroup: "web"], in: keychain)
         let label = IdentityVersion.label("web", Date()) { _ in false }
-        let key = try keychain.generateKey(.p256, label: label)
-        let request = try keychain.certificationRequest(
+        let key = try keychain.keys.generate(.p256, label: label)
+        let request = try keychain.keys.certificationRequest(
             for: key, subject: DistinguishedName(commonName: "web"),
             extensions: .endEntity([.dns("web")], [.serverAuth], key: .ec(.p256)))
-        let installed = try keychain.installIdentity(
+        let installed = try keychain.identities.install(
             "web", certificate: authority.issue(request), chain: [authority.certificate("r10")])
         #expect(installed.addedCertificates.map(\.label) == ["R10"])
         #expect(try groups(keychain, criteria(.certificate, [:])) == ["web", "web", "web"])
         #expect(try groups(keychain, privateKey(#require(key.publicKeyHash))) == ["web"])
         // The attributes of the existing key stay, and the access group is added.
-        let other = try keychain.generateKey(.p256, label: IdentityVersion.label("web", Date()) { $0 == label })
+        let other = try keychain.keys.generate(.p256, label: IdentityVersion.label("web", Date()) { $0 == label })
         let hash = try #require(other.publicKeyHash)
         _ = try keychain.update(privateKey(hash), [.accessGroup: "mine", .accessible: "ck"])
-        _ = try keychain.installIdentity(
+        _ = try keychain.identities.install(
             "web", certificate: authority.issue(
-                keychain.certificationRequest(
+                keychain.keys.certificationRequest(
                     for: other, subject: DistinguishedName(commonName: "web"),
                     extensions: .endEntity([.dns("web")], [.serverAuth], key: .ec(.p256)))))
         #expect(try groups(keychain, privateKey(hash)) == ["mine", "web"])
@@ -118,17 +118,17 @@ import Testing
     @Test func `an imported version inherits the access attributes`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
-        let first = try keychain.createIdentity("web", .server("web"), issuer: SelfIssuer()).identity
+        let first = try keychain.identities.create("web", .server("web"), issuer: SelfIssuer()).identity
         try give(first, [.accessGroup: "web", .accessible: "ck"], in: keychain)
         let files = try TestCertificate("web")
-        let imported = try keychain.importIdentity(
+        let imported = try keychain.identities.importKeyPair(
             key: PrivateKey.load(files.keyPEM), certificate: Certificate(der: files.der), label: "web",
             isReplacing: true)
         #expect(try groups(keychain, criteria(.certificate, [.accessible: "ck"])) == ["web", "web"])
         #expect(try groups(keychain, privateKey(hash(imported.identity))) == ["web"])
         // An identity with another name inherits nothing.
         let others = try TestCertificate("other")
-        let other = try keychain.importIdentity(
+        let other = try keychain.identities.importKeyPair(
             key: PrivateKey.load(others.keyPEM), certificate: Certificate(der: others.der), label: "other")
         #expect(try groups(keychain, privateKey(hash(other.identity))) == ["none"])
     }
@@ -142,7 +142,7 @@ import Testing
         _ = try keychain.add(CertificateItem(r10))
         let all = criteria(.certificate, [.label: "R10"])
         _ = try keychain.update(all, [.accessGroup: "other", .comment: "theirs"])
-        let first = try keychain.createIdentity("web", .server("web"), issuer: SelfIssuer()).identity
+        let first = try keychain.identities.create("web", .server("web"), issuer: SelfIssuer()).identity
         try give(first, [.accessGroup: "web", .accessible: "ck"], in: keychain)
         func renew() throws {
             if isImported {
@@ -151,10 +151,10 @@ import Testing
                     subject: DistinguishedName(commonName: "web"), publicKey: key.publicKey,
                     extensions: .endEntity([.dns("web")], [.serverAuth], key: key.publicKey.algorithm)
                 ).signed { Array(try key.sign($0, using: $1)) }
-                _ = try keychain.importIdentity(
+                _ = try keychain.identities.importKeyPair(
                     key: key, certificate: authority.issue(request), chain: [r10], label: "web", isReplacing: true)
             } else {
-                _ = try keychain.renewIdentity(
+                _ = try keychain.identities.renew(
                     keychain.only(.identity(label: "web")), issuer: CommandIssuer(authority.command()))
             }
         }
@@ -168,7 +168,7 @@ import Testing
         let ours = try keychain.findItems(criteria(.certificate, [.label: "R10", .accessGroup: "web"]))
         #expect(ours.map { $0.attributes[.accessible] } == ["ck"] && ours[0].attributes[.comment] == nil)
         // The same holds for an identity without an access group.
-        let none = try keychain.createIdentity("none", .server("none"), issuer: CommandIssuer(authority.command()))
+        let none = try keychain.identities.create("none", .server("none"), issuer: CommandIssuer(authority.command()))
         #expect(none.addedCertificates.isEmpty)
         #expect(try groups(keychain, all) == ["none", "other", "web"])
     }
@@ -177,12 +177,12 @@ import Testing
         let test = try TestKeychain()
         let keychain = test.keychain
         let authority = try TestAuthority()
-        let first = try keychain.createIdentity("web", .server("web"), issuer: SelfIssuer()).identity
+        let first = try keychain.identities.create("web", .server("web"), issuer: SelfIssuer()).identity
         try give(first, [.accessGroup: "web", .synchronizable: 1], in: keychain)
         let found = try #require(try keychain.findItems(criteria(.identity, [.label: "web"])).first)
-        let renewed = try keychain.renewIdentity(Identity(item: found), issuer: CommandIssuer(authority.command()))
+        let renewed = try keychain.identities.renew(Identity(item: found), issuer: CommandIssuer(authority.command()))
         let certificate = try renewed.identity.certificate()
-        #expect(try keychain.chain(of: certificate).certificates == [certificate, authority.certificate("r10")])
+        #expect(try keychain.certificates.chain(of: certificate).certificates == [certificate, authority.certificate("r10")])
     }
 
     @Test(arguments: [RenewalKey.same, .new(nil)])
@@ -191,7 +191,7 @@ import Testing
         let keychain = test.keychain
         var made: [String: Identity] = [:]
         for group in ["one", "two"] {
-            let identity = try keychain.createIdentity(group, .server(group), issuer: SelfIssuer()).identity
+            let identity = try keychain.identities.create(group, .server(group), issuer: SelfIssuer()).identity
             try give(identity, [.accessGroup: .string(group)], in: keychain)
             made[group] = identity
         }
@@ -206,27 +206,27 @@ import Testing
         let theirs = try find("two")
         let found = try keychain.findItems(criteria(.identity, [.label: "web", .accessGroup: "one"]))
         let old = Identity(item: try #require(found.first))
-        let renewed = try keychain.renewIdentity(old, key: key, issuer: SelfIssuer())
+        let renewed = try keychain.identities.renew(old, key: key, issuer: SelfIssuer())
         #expect(renewed.kept.count == 1 && theirs.keys.sorted() == ["web"])
         #expect(try find("two") == theirs)
         #expect(try find("one")["web"] == renewed.identity.der && find("one").count == 2)
         // A renewal based on the state before that one fails.
-        #expect(code { _ = try keychain.renewIdentity(old, key: key, issuer: SelfIssuer()) } == .vaultBusy)
+        #expect(code { _ = try keychain.identities.renew(old, key: key, issuer: SelfIssuer()) } == .vaultBusy)
         #expect(try find("two") == theirs)
         #expect(try find("one")["web"] == renewed.identity.der && find("one").count == 2)
-        let again = try keychain.renewIdentity(renewed.identity, key: key, issuer: SelfIssuer())
+        let again = try keychain.identities.renew(renewed.identity, key: key, issuer: SelfIssuer())
         #expect(try find("two") == theirs)
         #expect(try find("one")["web"] == again.identity.der && find("one").count == 3)
         // The same holds for a return to the earlier version.
         let versions = try keychain.findItems(criteria(.identity, [.accessGroup: "one"]))
         let before = try #require(versions.first { $0.certificateDER == old.der })
-        #expect(try keychain.use(Identity(item: before)).kept.count == 1)
+        #expect(try keychain.identities.use(Identity(item: before)).kept.count == 1)
         #expect(try find("two") == theirs)
         #expect(try find("one")["web"] == old.der && find("one").count == 3)
         // Each owner has its own versions, whichever of them is used for the search.
-        for version in try keychain.versions(of: "web") {
+        for version in try keychain.identities.versions(of: "web") {
             let isTheirs = theirs["web"] == version.der
-            let own = try keychain.versions(of: version)
+            let own = try keychain.identities.versions(of: version)
             #expect(own.count == (isTheirs ? 1 : 3) && own.contains { $0.der == version.der })
             #expect(own.contains { theirs["web"] == $0.der } == isTheirs)
         }

@@ -12,20 +12,20 @@ import Testing
     @Test func `a version that has been put into use since it was read is not retired`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
-        let first = try keychain.createIdentity("web", .server("web.example"), issuer: SelfIssuer()).identity
-        let renewal = try keychain.renewIdentity(first, key: .new(nil), issuer: SelfIssuer())
-        let stale = try keychain.versions(of: "web")
+        let first = try keychain.identities.create("web", .server("web.example"), issuer: SelfIssuer()).identity
+        let renewal = try keychain.identities.renew(first, key: .new(nil), issuer: SelfIssuer())
+        let stale = try keychain.identities.versions(of: "web")
         try #require(stale.count == 2)
-        try test.reopen().use(stale[1])
-        #expect(code { try keychain.retire(stale[1]) } == .refused)
+        try test.reopen().identities.use(stale[1])
+        #expect(code { try keychain.identities.retire(stale[1]) } == .refused)
         // Consent to delete the version that was in use does not extend to it once it is an older version.
         #expect(code { try keychain.deleteUnrenamed(renewal.identity) } == .refused)
-        #expect(try test.reopen().versions(of: "web").map(\.der) == [first.der, renewal.identity.der])
+        #expect(try test.reopen().identities.versions(of: "web").map(\.der) == [first.der, renewal.identity.der])
         #expect(try keychain.find(.keys.keyClass(.private)).count == 2)
 
-        try keychain.retire(#require(keychain.versions(of: "web").last))
-        #expect(try keychain.versions(of: "web").map(\.der) == [first.der])
-        #expect(code { try keychain.retire(stale[0]) } == .refused)
+        try keychain.identities.retire(#require(keychain.identities.versions(of: "web").last))
+        #expect(try keychain.identities.versions(of: "web").map(\.der) == [first.der])
+        #expect(code { try keychain.identities.retire(stale[0]) } == .refused)
         try keychain.deleteUnrenamed(keychain.only(.identity(label: "web")))
         #expect(code { try keychain.deleteUnrenamed(first) } == .itemNotFound)
     }
@@ -34,36 +34,36 @@ import Testing
     func `a version of an authority stays while certificates need it`(_ key: RenewalKey) throws {
         let test = try TestKeychain()
         let keychain = test.keychain
-        let root = try keychain.createIdentity("root", .authority("Root"), issuer: SelfIssuer()).identity
-        let leaf = try keychain.createIdentity(
+        let root = try keychain.identities.create("root", .authority("Root"), issuer: SelfIssuer()).identity
+        let leaf = try keychain.identities.create(
             "web", .server("web.example"), issuer: AuthorityIssuer(root, in: keychain)).identity
-        try keychain.trust(root.certificate())
-        let renewal = try keychain.renewIdentity(root, key: key, issuer: SelfIssuer())
-        func retire() throws { try keychain.retire(#require(keychain.versions(of: "root").dropFirst().first)) }
+        try keychain.trust.add(root.certificate())
+        let renewal = try keychain.identities.renew(root, key: key, issuer: SelfIssuer())
+        func retire() throws { try keychain.identities.retire(#require(keychain.identities.versions(of: "root").dropFirst().first)) }
         #expect(code { try retire() } == .refused)
-        try keychain.trust(renewal.identity.certificate())
-        _ = try keychain.distrust(root.certificate())
+        try keychain.trust.add(renewal.identity.certificate())
+        _ = try keychain.trust.remove(root.certificate())
         if key != .same {
             // With the same key, the new version also verifies certificates of the old one; with a new key it does not.
             #expect(code { try retire() } == .refused)
             let authority = try keychain.only(.identity(label: "root"))
-            _ = try keychain.renewIdentity(leaf, key: .same, issuer: AuthorityIssuer(authority, in: keychain))
+            _ = try keychain.identities.renew(leaf, key: .same, issuer: AuthorityIssuer(authority, in: keychain))
         }
         try retire()
-        #expect(try keychain.versions(of: "root").map(\.der) == [renewal.identity.der])
+        #expect(try keychain.identities.versions(of: "root").map(\.der) == [renewal.identity.der])
         let web = try keychain.only(.identity(label: "web"))
-        #expect(try keychain.chain(of: web.certificate()).isComplete)
+        #expect(try keychain.certificates.chain(of: web.certificate()).isComplete)
     }
 
     @Test func `the steps in the hint for retiring an authority's version can be carried out`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
-        let root = try keychain.createIdentity("root", .authority("Root"), issuer: SelfIssuer()).identity
-        let leaf = try keychain.createIdentity(
+        let root = try keychain.identities.create("root", .authority("Root"), issuer: SelfIssuer()).identity
+        let leaf = try keychain.identities.create(
             "a leaf", .server("web.example"), issuer: AuthorityIssuer(root, in: keychain)).identity
         let certificate = try leaf.certificate()
-        _ = try keychain.renewIdentity(root, key: .new(nil), issuer: SelfIssuer())
-        func retire() throws { try keychain.retire(#require(keychain.versions(of: "root").dropFirst().first)) }
+        _ = try keychain.identities.renew(root, key: .new(nil), issuer: SelfIssuer())
+        func retire() throws { try keychain.identities.retire(#require(keychain.identities.versions(of: "root").dropFirst().first)) }
         let renewable = #expect(throws: KeychainError.self) { try retire() }
         #expect(renewable?.remedies == [Remedy("Renew that first", .renewIdentity("a leaf"))])
         // A certificate without its key cannot be renewed here.

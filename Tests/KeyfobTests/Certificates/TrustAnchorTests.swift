@@ -12,23 +12,23 @@ import Testing
         let root = try Certificate(der: TestCertificate("Root").der)
         let other = try Certificate(der: TestCertificate("Other").der)
         try keychain.add(CertificateItem(other, label: "other"))
-        #expect(try keychain.trustAnchors().isEmpty)
+        #expect(try keychain.trust.anchors().isEmpty)
 
-        try keychain.trust(root, for: [.server], label: "corp")
-        try keychain.trust(other)
-        let anchors = try test.reopen().trustAnchors()
+        try keychain.trust.add(root, for: [.server], label: "corp")
+        try keychain.trust.add(other)
+        let anchors = try test.reopen().trust.anchors()
         #expect(anchors.map(\.item.label) == ["other", "corp"])
         #expect(anchors.map(\.usages) == [[.any], [.server]])
-        #expect(try keychain.trustAnchors(for: .client).map(\.certificate) == [other])
-        #expect(try keychain.trustAnchors(for: .server).count == 2)
+        #expect(try keychain.trust.anchors(for: .client).map(\.certificate) == [other])
+        #expect(try keychain.trust.anchors(for: .server).count == 2)
 
-        try keychain.trust(root, for: [.client, .server])
-        #expect(try keychain.trustAnchors(for: .client).count == 2)
+        try keychain.trust.add(root, for: [.client, .server])
+        #expect(try keychain.trust.anchors(for: .client).count == 2)
         #expect(try keychain.find(.certificates).count == 2)
 
-        #expect(try keychain.distrust(root))
-        #expect(try !keychain.distrust(root))
-        #expect(try keychain.trustAnchors().map(\.certificate) == [other])
+        #expect(try keychain.trust.remove(root))
+        #expect(try !keychain.trust.remove(root))
+        #expect(try keychain.trust.anchors().map(\.certificate) == [other])
         #expect(try keychain.find(.certificates).count == 2)
     }
 
@@ -38,7 +38,7 @@ import Testing
         let authority = try TestAuthority()
         let root = try authority.certificate("r10")
         for group in ["one", "two"] {
-            _ = try keychain.createIdentity(
+            _ = try keychain.identities.create(
                 group, .server(group), issuer: CommandIssuer(authority.command()))
             _ = try keychain.update(
                 Criteria(.certificate, [.label: "R10", .accessGroup: ""]), [.accessGroup: .string(group)])
@@ -47,12 +47,12 @@ import Testing
         try #require(items.count == 2)
         for item in items {
             try keychain.update(Criteria(#require(item.reference)), [.trustedUsages: "server"])
-            #expect(try keychain.trustAnchors().map(\.certificate) == [root])
+            #expect(try keychain.trust.anchors().map(\.certificate) == [root])
             // The call applies to the certificate, whichever item had the trust before.
-            try keychain.trust(root, for: [.client])
-            #expect(try keychain.trustAnchors(for: .server).isEmpty && keychain.trustAnchors().count == 1)
-            #expect(try keychain.distrust(root))
-            #expect(try keychain.trustAnchors().isEmpty && !keychain.distrust(root))
+            try keychain.trust.add(root, for: [.client])
+            #expect(try keychain.trust.anchors(for: .server).isEmpty && keychain.trust.anchors().count == 1)
+            #expect(try keychain.trust.remove(root))
+            #expect(try keychain.trust.anchors().isEmpty && !keychain.trust.remove(root))
         }
     }
 
@@ -62,11 +62,11 @@ import Testing
         try test.tool([
             "--write-object", certificate.directory.file("cert.der"), "--type", "cert", "--id", "01", "--label", "CA",
         ])
-        #expect(try test.keychain.trustAnchors().isEmpty)
+        #expect(try test.keychain.trust.anchors().isEmpty)
         #expect(try test.keychain.find(.certificates).count == 1)
-        try test.keychain.trust(Certificate(der: certificate.der))
-        #expect(try test.keychain.trustAnchors().map(\.item.label) == ["CA"])
+        try test.keychain.trust.add(Certificate(der: certificate.der))
+        #expect(try test.keychain.trust.anchors().map(\.item.label) == ["CA"])
         try test.tool(["--delete-object", "--type", "cert", "--id", "01"])
-        #expect(try test.keychain.trustAnchors().isEmpty)
+        #expect(try test.keychain.trust.anchors().isEmpty)
     }
 }

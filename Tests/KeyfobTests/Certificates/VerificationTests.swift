@@ -43,16 +43,16 @@ import Testing
         let authority = try TestAuthority()
         // The leaf outlives the intermediate only in the row that tests this.
         let days = row.depth == 1 ? 28 : 10
-        let made = try keychain.generateKey(.p256, label: "web")
+        let made = try keychain.keys.generate(.p256, label: "web")
         let leaf = try authority.issue(
-            keychain.certificationRequest(
+            keychain.keys.certificationRequest(
                 for: made, subject: DistinguishedName(commonName: "web"),
                 extensions: .endEntity([.dns("web.example")], [.serverAuth], key: .ec(.p256))), days: days)
-        if row.trustsRoot { try keychain.trust(authority.certificate("root"), label: "root") }
+        if row.trustsRoot { try keychain.trust.add(authority.certificate("root"), label: "root") }
         var given: [Certificate] = []
         if row.hasIntermediate { given.append(try authority.certificate("r10")) }
         if !row.trustsRoot { given.append(try authority.certificate("root")) }
-        let result = try keychain.verify(
+        let result = try keychain.certificates.verify(
             leaf, intermediates: given, on: Date() + row.days * 86_400, host: row.host, usage: row.usage)
         let error = result.error(name: "web")
         #expect(error?.code == row.code, "\(error as Any)")
@@ -68,23 +68,23 @@ import Testing
     @Test func `a trust anchor applies only to its usages, and only if the keychain's anchors are included`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
-        let leaf = try keychain.createIdentity("web", .server("web"), issuer: SelfIssuer()).identity.certificate()
-        #expect(try keychain.verify(leaf).error(name: "web")?.code == .certificateUntrusted)
-        #expect(try keychain.verify(leaf, trusting: .only([leaf])).origin == .given)
-        try keychain.trust(leaf, for: [.client])
-        #expect(try !keychain.verify(leaf, usage: .server).isTrusted)
-        try keychain.trust(leaf, for: [.server])
-        #expect(try keychain.verify(leaf, usage: .server).isTrusted)
-        #expect(try !keychain.verify(leaf, usage: .server, trusting: TrustPolicy(includesKeychain: false)).isTrusted)
-        #expect(code { _ = try keychain.verify(leaf, usage: CertificateUsage(rawValue: "baking")) } == .invalidArgument)
+        let leaf = try keychain.identities.create("web", .server("web"), issuer: SelfIssuer()).identity.certificate()
+        #expect(try keychain.certificates.verify(leaf).error(name: "web")?.code == .certificateUntrusted)
+        #expect(try keychain.certificates.verify(leaf, trusting: .only([leaf])).origin == .given)
+        try keychain.trust.add(leaf, for: [.client])
+        #expect(try !keychain.certificates.verify(leaf, usage: .server).isTrusted)
+        try keychain.trust.add(leaf, for: [.server])
+        #expect(try keychain.certificates.verify(leaf, usage: .server).isTrusted)
+        #expect(try !keychain.certificates.verify(leaf, usage: .server, trusting: TrustPolicy(includesKeychain: false)).isTrusted)
+        #expect(code { _ = try keychain.certificates.verify(leaf, usage: CertificateUsage(rawValue: "baking")) } == .invalidArgument)
     }
 
     @Test func `the authorities of the system are trusted`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         let root = try #require(try SystemRoots.load().first { $0.isSelfSigned && $0.isValid(on: Date()) })
-        let result = try keychain.verify(root)
+        let result = try keychain.certificates.verify(root)
         #expect(result.isTrusted && result.origin == .system)
-        #expect(try !keychain.verify(root, trusting: TrustPolicy(includesSystem: false)).isTrusted)
+        #expect(try !keychain.certificates.verify(root, trusting: TrustPolicy(includesSystem: false)).isTrusted)
     }
 }

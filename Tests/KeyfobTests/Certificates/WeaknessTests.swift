@@ -46,7 +46,7 @@ import Testing
         ])
         let leaf = try Certificate(pem: Data(contentsOf: directory.url("web.pem")))
         let root = try Certificate(pem: Data(contentsOf: directory.url("root.pem")))
-        let result = try test.keychain.verify(leaf, host: "web.example", usage: .server, trusting: .only([root]))
+        let result = try test.keychain.certificates.verify(leaf, host: "web.example", usage: .server, trusting: .only([root]))
         let error = result.error(name: "web")
         #expect(error?.code == row.code, "\(error as Any)")
         if row.code != nil { #expect(error?.hint != nil) }

@@ -29,7 +29,7 @@ import Testing
         let issuer = Slow()
         // More orders than the threads for all other calls.
         let orders = ["a", "b", "c", "d", "e"].map { name in
-            Task { try await keychain.createIdentity(name, .server(name), issuer: issuer) }
+            Task { try await keychain.identities.create(name, .server(name), issuer: issuer) }
         }
         let areWaiting = try await isSoon { issuer.asked.withLock { $0 } >= 4 }
         let isAnswered = Lock(false)
@@ -50,10 +50,10 @@ import Testing
     @Test func `cancelling a renewal stops the issuer's program and changes nothing`() async throws {
         let test = try TestKeychain()
         let keychain = test.keychain
-        let identity = try await keychain.createIdentity("web", .server("web"), issuer: SelfIssuer()).identity
+        let identity = try await keychain.identities.create("web", .server("web"), issuer: SelfIssuer()).identity
         let directory = try TemporaryDirectory()
         let issuer = try CommandIssuer(["/bin/sh", "-c", "echo $$ > \(directory.file("pid")); exec sleep 300"])
-        let renewal = Task { try await keychain.renewIdentity(identity, issuer: issuer) }
+        let renewal = Task { try await keychain.identities.renew(identity, issuer: issuer) }
         var process: pid_t?
         let hasBegun = try await isSoon {
             // The file does not exist before the program has started.
@@ -65,9 +65,9 @@ import Testing
         await #expect { try await renewal.value } throws: { ($0 as? KeychainError)?.code == .cancelled }
         #expect(hasBegun)
         if let process { #expect(kill(process, 0) != 0) }
-        #expect(try await keychain.versions(of: "web").map(\.der) == [identity.der])
+        #expect(try await keychain.identities.versions(of: "web").map(\.der) == [identity.der])
         // The next renewal does not wait.
-        #expect(try await keychain.renewIdentity(identity, issuer: SelfIssuer()).kept.count == 1)
+        #expect(try await keychain.identities.renew(identity, issuer: SelfIssuer()).kept.count == 1)
     }
 
     /// An ACME server that accepts every order and never completes it.
@@ -101,7 +101,7 @@ import Testing
     @Test func `cancelling a renewal ends the wait for an ACME server`() async throws {
         let test = try TestKeychain()
         let keychain = test.keychain
-        let identity = try await keychain.createIdentity(
+        let identity = try await keychain.identities.create(
             "web", .server("web.example"), issuer: SelfIssuer()).identity
         let directory = try TemporaryDirectory()
         try openssl([
@@ -115,13 +115,13 @@ import Testing
                 directory: "https://127.0.0.1:\(server.port)/dir", webRoot: directory.path,
                 authorityFile: directory.file("acme.pem")),
             keychain: keychain)
-        let renewal = Task { try await keychain.renewIdentity(identity, issuer: issuer) }
+        let renewal = Task { try await keychain.identities.renew(identity, issuer: issuer) }
         let isAsked = try await isSoon { FileManager.default.fileExists(atPath: directory.file("asked")) }
         renewal.cancel()
         // Without the cancellation, the wait would end with another error after two minutes.
         await #expect { try await renewal.value } throws: { ($0 as? KeychainError)?.code == .cancelled }
         #expect(isAsked)
-        #expect(try await keychain.versions(of: "web").map(\.der) == [identity.der])
+        #expect(try await keychain.identities.versions(of: "web").map(\.der) == [identity.der])
         withExtendedLifetime(server) {}
     }
 
@@ -130,7 +130,7 @@ import Testing
         let keychain = test.keychain
         let order = Task {
             while !Task.isCancelled { await Task.yield() }
-            return try await keychain.createIdentity("web", .server("web"), issuer: SelfIssuer())
+            return try await keychain.identities.create("web", .server("web"), issuer: SelfIssuer())
         }
         order.cancel()
         await #expect { try await order.value } throws: { ($0 as? KeychainError)?.code == .cancelled }

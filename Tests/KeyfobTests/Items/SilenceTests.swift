@@ -50,7 +50,7 @@ import Testing
             { _ = try Certificate(der: Data(planted.secret.utf8)) },
             { _ = try PrivateKey.load(Data(planted.secret.utf8)) },
             {
-                _ = try keychain.importPKCS12(
+                _ = try keychain.identities.importPKCS12(
                     Data(planted.secret.utf8), fileName: "f", passphrase: SecretBytes(planted.pin))
             },
             {
@@ -83,7 +83,7 @@ import Testing
         try test.keychain.add(item, secret: SecretBytes(planted.secret))
         try test.keychain.add(GenericPassword(service: "s", account: "other"), secret: nil)
         let found = try #require(test.keychain.find(.genericPasswords).first)
-        let key = try test.keychain.generateKey(.p256, label: "key", applicationTag: Data(planted.generic.utf8))
+        let key = try test.keychain.keys.generate(.p256, label: "key", applicationTag: Data(planted.generic.utf8))
         var criteria = Criteria(.genericPassword, item.attributes)
         criteria.subjectContains = planted.comment
         criteria.issuers = [Data(planted.generic.utf8)]
@@ -92,7 +92,7 @@ import Testing
         let values: [Any] = [
             item, found, found.item, found.attributes, found.attributes[.generic] as Any, Array(found.attributes),
             criteria, Query<GenericPassword>(criteria), try #require(found.reference), SecretBytes(planted.secret),
-            key, key.item, try test.keychain.tokenKey(for: key), try test.keychain.keys(), test.keychain,
+            key, key.item, try test.keychain.keys.tokenKey(for: key), try test.keychain.vaultKeys(), test.keychain,
         ]
         for value in values { #expect(leaks(planted, in: printed(value)) == [], "\(type(of: value))") }
         let errors = errors(test, planted, item)

@@ -28,8 +28,8 @@ import Testing
     @Test func `the asynchronous calls for keys and identities work like the blocking ones`() async throws {
         let test = try TestKeychain()
         let keychain = test.keychain
-        let item = try await keychain.importKey(PrivateKey.generate(.rsa(bits: 2048)), label: "rsa")
-        let key = try await keychain.tokenKey(for: item)
+        let item = try await keychain.keys.importKey(PrivateKey.generate(.rsa(bits: 2048)), label: "rsa")
+        let key = try await keychain.keys.tokenKey(for: item)
         let digest = [UInt8](Digest.sha256([1, 2, 3]))
         let signature = try await key.signDigest(digest, using: .rsaPKCS1(.sha256))
         #expect(try key.publicKey.verify(signature, of: [1, 2, 3], using: .rsaPKCS1(.sha256)))
@@ -37,18 +37,18 @@ import Testing
         #expect(try await key.decryptOAEP(secret, hash: .sha256).copyBytes() == [4, 5])
         #expect(try await key.decrypt(secret, using: .rsaOAEP(.sha256)).copyBytes() == [4, 5])
 
-        let web = try await keychain.createIdentity("web", .server("web.example"), issuer: SelfIssuer()).identity
+        let web = try await keychain.identities.create("web", .server("web.example"), issuer: SelfIssuer()).identity
         let certificate = try web.certificate()
-        #expect(try await keychain.chain(of: certificate, with: [certificate]).certificates == [certificate])
-        #expect(try await !keychain.checkIdentity(web).contains { $0.state == .bad })
-        try await keychain.prefer(web, for: "https://web.example")
-        #expect(try await keychain.preferredIdentity(for: "https://web.example")?.der == web.der)
-        let request = try await keychain.certificationRequest(
+        #expect(try await keychain.certificates.chain(of: certificate, with: [certificate]).certificates == [certificate])
+        #expect(try await !keychain.identities.check(web).contains { $0.state == .bad })
+        try await keychain.identities.prefer(web, for: "https://web.example")
+        #expect(try await keychain.identities.preferred(for: "https://web.example")?.der == web.der)
+        let request = try await keychain.keys.certificationRequest(
             for: web, subject: DistinguishedName(commonName: "web"),
             extensions: .endEntity([.dns("web.example")], [], key: .ec(.p256)))
         #expect(request.publicKey == certificate.publicKey)
         let error = await #expect(throws: KeychainError.self) {
-            _ = try await keychain.exportIdentity(web, passphrase: SecretBytes(utf8: "x"))
+            _ = try await keychain.identities.export(web, passphrase: SecretBytes(utf8: "x"))
         }
         #expect(error?.code == .keyNotExtractable)
         withExtendedLifetime(test) {}
@@ -76,24 +76,24 @@ import Testing
         #expect(try await keychain.update(criteria, [.comment: "changed"]) == 1)
         #expect(try await keychain.delete(criteria) == 1)
         #expect(try await keychain.passwordCount() == 3)
-        #expect(try await keychain.vaultFindings() == [])
+        #expect(try await keychain.integrity.findings() == [])
         #expect(try await keychain.tokenInfo().label == keychain.name)
 
         let certificates = try ["a", "b"].map { try CertificateItem(Certificate(der: TestCertificate($0).der)) }
-        #expect(try await keychain.add(contentsOf: certificates).count == 2)
-        #expect(try await Set(keychain.publicCertificates().map(\.label)) == ["a", "b"])
-        #expect(try await keychain.publicCertificates(label: "b").map(\.label) == ["b"])
+        #expect(try await keychain.certificates.add(contentsOf: certificates).count == 2)
+        #expect(try await Set(keychain.certificates.publicCertificates().map(\.label)) == ["a", "b"])
+        #expect(try await keychain.certificates.publicCertificates(label: "b").map(\.label) == ["b"])
         try await keychain.lock()
         #expect(try await keychain.findItems(criteria).isEmpty)
-        let key = try await keychain.tokenKey(for: keychain.generateKey(.p256, label: "key"))
+        let key = try await keychain.keys.tokenKey(for: keychain.keys.generate(.p256, label: "key"))
         #expect(try await key.proven([.ecdsa(.sha256), .rsaPSS(.sha256)]) == [.ecdsa(.sha256)])
         let error = await #expect(throws: KeychainError.self) {
-            _ = try await keychain.generateKey(.p256, label: "key", isLabelUnique: true)
+            _ = try await keychain.keys.generate(.p256, label: "key", isLabelUnique: true)
         }
         #expect(error?.code == .duplicateItem)
         #expect(try await keychain.checkOpening())
-        #expect(try await keychain.removeDamagedItems() == [])
-        #expect(try await keychain.acceptVault() >= 3)
+        #expect(try await keychain.integrity.removeDamagedItems() == [])
+        #expect(try await keychain.integrity.acceptVault() >= 3)
         withExtendedLifetime(test) {}
     }
 }

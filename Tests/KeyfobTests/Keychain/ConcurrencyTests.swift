@@ -46,7 +46,7 @@ import Testing
         let left = try await test.keychain.find(.genericPasswords)
         #expect(Set(left.map(\.service)) == expected && left.count == expected.count)
         for item in left { #expect(try await test.keychain.secret(of: item) == SecretBytes(item.service)) }
-        #expect(try await test.keychain.vaultFindings().isEmpty)
+        #expect(try await test.keychain.integrity.findings().isEmpty)
     }
 
     @Test func `every one of several concurrent updates of an item succeeds`() throws {

@@ -13,7 +13,7 @@ import Testing
         let end = try Child(test, ["fork"]).waitForEnd()
         #expect(end.status == 0)
         #expect(Set(end.lines) == ["ready", "vault: refused", "token: refused", "parent done"], "\(end)")
-        #expect(try test.keychain.vaultFindings().isEmpty)
+        #expect(try test.keychain.integrity.findings().isEmpty)
     }
 
     @Test func `a throwaway keychain stays intact when a forked child releases it`() async {
@@ -29,7 +29,7 @@ import Testing
         }
         #expect(status == 0)
         // Opened again, so that the token and the vault are looked up.
-        let key = try Keychain.open(name, in: directories).generateKey(.p256, label: "key")
+        let key = try Keychain.open(name, in: directories).keys.generate(.p256, label: "key")
         #expect(key.label == "key")
         withExtendedLifetime(last) {}
     }

@@ -41,14 +41,14 @@ import Testing
         #expect(try keychain.find(.identities).isEmpty)
 
         let key = try PrivateKey.load(source.keyPEM) { nil }
-        let imported = try keychain.importIdentity(key: key, certificate: certificate)
+        let imported = try keychain.identities.importKeyPair(key: key, certificate: certificate)
         #expect(!imported.isUnchanged)
         let identity = try keychain.only(.identity())
-        let tokenKey = try keychain.tokenKey(for: identity)
+        let tokenKey = try keychain.keys.tokenKey(for: identity)
         let message = Array("message".utf8)
         let signature = try tokenKey.sign(message, using: .ecdsa(.sha256))
         #expect(try certificate.publicKey.verify(signature, of: message, using: .ecdsa(.sha256)))
-        #expect(try keychain.importIdentity(key: key, certificate: certificate).isUnchanged)
+        #expect(try keychain.identities.importKeyPair(key: key, certificate: certificate).isUnchanged)
         try keychain.delete(.identity())
         #expect(
             try keychain.find(.identities).isEmpty && keychain.find(.keys).isEmpty
@@ -60,14 +60,14 @@ import Testing
     func `a key is generated, and another keychain finds and uses it`(specification: KeySpecification) throws {
         let test = try TestKeychain()
         let keychain = test.keychain
-        let key = try keychain.generateKey(specification, label: "signing", applicationTag: Data("tag".utf8))
+        let key = try keychain.keys.generate(specification, label: "signing", applicationTag: Data("tag".utf8))
         let other = try test.reopen()
         let isPair = specification != .aes(bits: 256)
         let found = try other.only(.key(label: "signing").keyClass(isPair ? .private : .symmetric))
         #expect(found.reference == key.reference && found.applicationTag == Data("tag".utf8))
         #expect(found.isSensitive && !found.isExtractable)
         if isPair {
-            let tokenKey = try other.tokenKey(for: found)
+            let tokenKey = try other.keys.tokenKey(for: found)
             #expect(found.publicKeyHash == tokenKey.publicKey.identifier)
             let scheme: SignatureScheme = switch specification {
             case .ed25519: .ed25519

@@ -15,7 +15,7 @@ import Testing
         try keychain.add(GenericPassword(service: "a"), secret: SecretBytes("x"))
         try Keychains(test.throwaway.directories).delete(keychain.name)
         #expect(code { try keychain.add(GenericPassword(service: "b"), secret: SecretBytes("x")) } == .noSuchKeychain)
-        #expect(code { _ = try keychain.generateKey(.p256, label: "k") } == .noSuchKeychain)
+        #expect(code { _ = try keychain.keys.generate(.p256, label: "k") } == .noSuchKeychain)
         #expect(code { try keychain.update(.genericPassword(service: "a"), [.label: "x"]) } == .noSuchKeychain)
     }
 
@@ -76,7 +76,7 @@ import Testing
         try keychains.delete(keychain.name)
         let made = try keychains.create(keychain.name, on: .new(.file))
         #expect(code { try keychain.add(GenericPassword(service: "b"), secret: SecretBytes("x")) } == .noSuchKeychain)
-        #expect(code { _ = try keychain.generateKey(.p256, label: "k") } == .noSuchKeychain)
+        #expect(code { _ = try keychain.keys.generate(.p256, label: "k") } == .noSuchKeychain)
         #expect(try made.keychain.find(.genericPasswords).isEmpty && made.keychain.find(.keys).isEmpty)
     }
 }

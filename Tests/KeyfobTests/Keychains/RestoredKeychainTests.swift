@@ -13,7 +13,7 @@ import Testing
         let (keychains, directory) = (Keychains(test.throwaway.directories), try TemporaryDirectory())
         let (name, file) = (test.keychain.name, directory.url("backup.tar"))
         try test.keychain.add(GenericPassword(service: "a"), secret: SecretBytes(utf8: "secret"))
-        _ = try test.keychain.generateKey(.p256, label: "k")
+        _ = try test.keychain.keys.generate(.p256, label: "k")
         let keys = try test.keychain.find(.keys).count
         let made = try keychains.backUp(name, to: file)
         #expect(made.keychain == name && made.containsToken)

@@ -17,9 +17,9 @@ import Testing
         let keychain = try Keychains(Directories(root: directory.url("keyfob"))).create(
             token.label, on: .existing(token.uri, .path(module.path), pin: token.pin, pinSource: .file(pin))).keychain
         let key = try PrivateKey.generate(algorithm)
-        let item = try keychain.importKey(key, label: "mine", isExtractable: true).item
+        let item = try keychain.keys.importKey(key, label: "mine", isExtractable: true).item
         try module.say(words)
-        return (key, try keychain.exportKey(item))
+        return (key, try keychain.keys.export(item))
     }
 
     // `unlisted`: a session needs no list of slots, and making the list may initialise the module under the session.

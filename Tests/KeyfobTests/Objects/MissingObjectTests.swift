@@ -14,14 +14,14 @@ import Testing
     ) throws {
         let test = try TestKeychain()
         let keychain = test.keychain
-        let identity = try keychain.createIdentity("web", .server("web"), issuer: SelfIssuer()).identity
-        _ = try keychain.generateKey(.p256, label: "other")
-        _ = try keychain.generateKey(.aes(bits: 128), label: "third")
-        #expect(try keychain.vaultFindings().isEmpty)
+        let identity = try keychain.identities.create("web", .server("web"), issuer: SelfIssuer()).identity
+        _ = try keychain.keys.generate(.p256, label: "other")
+        _ = try keychain.keys.generate(.aes(bits: 128), label: "third")
+        #expect(try keychain.integrity.findings().isEmpty)
         let id = try identity.certificate().publicKey.identifier.hexadecimal
         try test.tool(["--delete-object", "--type", type, "--id", id])
         let checked = try test.reopen()
-        let findings = try checked.vaultFindings()
+        let findings = try checked.integrity.findings()
         #expect(findings.map(\.code) == [.objectAbsent], "\(findings)")
         #expect(findings.first?.description.hasPrefix("\(kind) \"web\" is not on") == true, "\(findings)")
         let token = checked.token
@@ -29,26 +29,26 @@ import Testing
         let remedy = "any more: restore the token's files from a backup (\(files.filePath)), import it again, or"
         #expect(findings.first?.description.contains(remedy) == true, "\(findings)")
         let rows = try checked.store.read { try $0.rowCount() }
-        #expect(try checked.acceptVault() == rows - 1)
-        #expect(try checked.vaultFindings().isEmpty)
+        #expect(try checked.integrity.acceptVault() == rows - 1)
+        #expect(try checked.integrity.findings().isEmpty)
         #expect(try checked.store.read { try $0.rowCount() } == rows - 1)
     }
 
     @Test func `a private key without its public key is not reported missing`() throws {
         let test = try TestKeychain()
-        let identity = try test.keychain.createIdentity("web", .server("web"), issuer: SelfIssuer()).identity
+        let identity = try test.keychain.identities.create("web", .server("web"), issuer: SelfIssuer()).identity
         let id = try identity.certificate().publicKey.identifier.hexadecimal
         try test.tool(["--delete-object", "--type", "pubkey", "--id", id])
-        #expect(try test.reopen().vaultFindings().isEmpty)
+        #expect(try test.reopen().integrity.findings().isEmpty)
     }
 
     @Test func `objects that Keyfob itself renews and removes are not reported missing`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
-        _ = try keychain.createIdentity("web", .server("web"), issuer: SelfIssuer())
-        let key = try keychain.generateKey(.p256, label: "gone")
+        _ = try keychain.identities.create("web", .server("web"), issuer: SelfIssuer())
+        let key = try keychain.keys.generate(.p256, label: "gone")
         try keychain.delete(key)
         try keychain.delete(Query<Identity>())
-        #expect(try keychain.vaultFindings().isEmpty)
+        #expect(try keychain.integrity.findings().isEmpty)
     }
 }

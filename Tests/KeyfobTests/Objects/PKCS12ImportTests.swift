@@ -16,7 +16,7 @@ import Testing
             let data = try PKCS12.write(
                 key: PrivateKey.load(source.keyPEM), certificate: Certificate(der: source.der), chain: [],
                 friendlyName: name, passphrase: passphrase)
-            let made = try keychain.importPKCS12(
+            let made = try keychain.identities.importPKCS12(
                 data, fileName: "f", passphrase: passphrase, label: label, isReplacing: true)
             return try #require(made.first)
         }
@@ -33,11 +33,11 @@ import Testing
         let test = try TestKeychain()
         let keychain = test.keychain
         let source = try TestCertificate("web")
-        let identity = try keychain.importIdentity(
+        let identity = try keychain.identities.importKeyPair(
             key: PrivateKey.load(source.keyPEM), certificate: Certificate(der: source.der), isExtractable: true
         ).identity
         let error = #expect(throws: KeychainError.self) {
-            try keychain.exportIdentity(identity, passphrase: SecretBytes([0x61, 0, 0x62]))
+            try keychain.identities.export(identity, passphrase: SecretBytes([0x61, 0, 0x62]))
         }
         #expect(error?.code == .invalidArgument && error?.message.contains("NUL") == true && error?.hint == nil)
     }

@@ -93,7 +93,7 @@ import Testing
     @Test func `a key in the vault alone is changed even if another process was faster`() throws {
         let test = try TestKeychain()
         let key = Item(.key, [.applicationTag: "tag", .keyClass: 2])
-        _ = try test.keychain.addToVault(key, secret: SecretBytes("bytes"))
+        _ = try test.keychain.vaultRows.addToVault(key, secret: SecretBytes("bytes"))
         var found = Criteria(.key, [.applicationTag: "tag"])
         found.services = ServicesRules(defaults: [:])
         let criteria = found
@@ -117,8 +117,8 @@ import Testing
         row: (lost: Int, succeeds: Bool)
     ) throws {
         let test = try TestKeychain(.patient)
-        _ = try test.keychain.generateKey(.aes(bits: 256), label: "on the token")
-        _ = try test.keychain.addToVault(
+        _ = try test.keychain.keys.generate(.aes(bits: 256), label: "on the token")
+        _ = try test.keychain.vaultRows.addToVault(
             Item(.key, [.applicationTag: "tag", .keyClass: 2]), secret: SecretBytes("bytes"))
         func services(_ criteria: Criteria) -> Criteria {
             var criteria = criteria

@@ -17,8 +17,8 @@ import Testing
         let test = try TestKeychain()
         let keychain = test.keychain
         let item = Item(.key, [.applicationTag: "tag", .keyClass: 2])
-        _ = try keychain.addToVault(item, secret: SecretBytes("bytes"))
-        #expect(code { _ = try keychain.addToVault(item, secret: nil) } == .duplicateItem)
+        _ = try keychain.vaultRows.addToVault(item, secret: SecretBytes("bytes"))
+        #expect(code { _ = try keychain.vaultRows.addToVault(item, secret: nil) } == .duplicateItem)
         #expect(try keychain.find(.keys).isEmpty)
         let found = try keychain.findItems(criteria(.key, [.applicationTag: "tag"]))
         #expect(found.count == 1 && found[0].hasSecret && !found[0].isOnToken)
@@ -36,7 +36,7 @@ import Testing
         try keychain.add(GenericPassword(service: "s", account: "a"), secret: SecretBytes("ours"))
         let passwords = criteria(.genericPassword)
         var times = 0
-        try keychain.replace(changes: [.label: "l"], removing: []) {
+        try keychain.vaultRows.replace(changes: [.label: "l"], removing: []) {
             let item = try #require(try keychain.findItems(passwords).first)
             let read = try #require(try keychain.secret(of: item))
             times += 1
@@ -65,7 +65,7 @@ import Testing
         try test.sql { try $0.execute(sql: "UPDATE item SET attributes_tag = zeroblob(16) WHERE id = 1") }
         #expect(code { _ = try test.keychain.find(.genericPasswords) } == .vaultDamaged)
         #expect(try test.keychain.findItems(criteria(.genericPassword)).count == 1)
-        _ = try test.keychain.addToVault(Item(.genericPassword, [.service: "s", .account: "a"]), secret: nil)
+        _ = try test.keychain.vaultRows.addToVault(Item(.genericPassword, [.service: "s", .account: "a"]), secret: nil)
         #expect(try test.keychain.find(.genericPasswords).count == 2)
         try test.sql { try $0.execute(sql: "UPDATE item SET attributes_tag = zeroblob(16)") }
         let named = criteria(.genericPassword, [.service: "s", .account: "b"])
@@ -84,7 +84,7 @@ import Testing
         #expect(try keychain.find(.genericPasswords).isEmpty)
         let left = try keychain.findItems(criteria(.genericPassword, [.tombstone: 1]))
         #expect(left.count == 1 && left[0].attributes[.account] == "a" && !left[0].hasSecret)
-        _ = try keychain.addToVault(item.item, secret: nil)
+        _ = try keychain.vaultRows.addToVault(item.item, secret: nil)
         #expect(try keychain.find(.genericPasswords).count == 1)
     }
 
@@ -92,17 +92,17 @@ import Testing
         let test = try TestKeychain()
         let keychain = test.keychain
         var item = CertificateItem(try Certificate(der: TestCertificate().der))
-        _ = try keychain.addSharing(item)
-        #expect(code { _ = try keychain.addSharing(item) } == .duplicateItem)
+        _ = try keychain.vaultRows.addSharing(item)
+        #expect(code { _ = try keychain.vaultRows.addSharing(item) } == .duplicateItem)
         item.accessGroup = "other"
-        _ = try keychain.addSharing(item)
+        _ = try keychain.vaultRows.addSharing(item)
         #expect(code { try keychain.add(item) } == .duplicateItem)
-        #expect(try keychain.find(.certificates).count == 2 && keychain.publicCertificates().count == 1)
+        #expect(try keychain.find(.certificates).count == 2 && keychain.certificates.publicCertificates().count == 1)
         for group in ["other", ""] {
-            #expect(try keychain.publicCertificates().count == 1)
+            #expect(try keychain.certificates.publicCertificates().count == 1)
             try keychain.delete(Criteria(.certificate, [.accessGroup: .string(group)]))
         }
-        #expect(try keychain.publicCertificates().isEmpty)
+        #expect(try keychain.certificates.publicCertificates().isEmpty)
     }
 
     @Test func `a certificate is searched by address, by part of its subject and by the caller's test`() throws {
@@ -141,11 +141,11 @@ import Testing
         let test = try TestKeychain()
         let keychain = test.keychain
         let keys = try (0..<2).map { _ in try PrivateKey.generate(.ec(.p256)) }
-        let item = try keychain.addKey(keys[0], [.applicationTag: "t", .label: "old"], isExtractable: true)
-        try keychain.replace(
+        let item = try keychain.keys.add(keys[0], [.applicationTag: "t", .label: "old"], isExtractable: true)
+        try keychain.vaultRows.replace(
             [(item.item, .privateKey(keys[1], isExtractable: true))], changes: [.label: "new"], removing: [])
         let found = try keychain.find(.keys.keyClass(.private))
         #expect(found.map(\.reference) == [item.reference] && found.map(\.label) == ["new"])
-        #expect(try keychain.exportKey(found[0].item).publicKey == keys[1].publicKey)
+        #expect(try keychain.keys.export(found[0].item).publicKey == keys[1].publicKey)
     }
 }

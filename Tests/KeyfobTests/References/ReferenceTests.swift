@@ -99,9 +99,9 @@ import Testing
         let keychain = test.keychain
         let certificate = try Certificate(der: TestCertificate().der)
         let stored = try keychain.add(CertificateItem(certificate))
-        let key = try keychain.generateKey(.p256, label: "key")
+        let key = try keychain.keys.generate(.p256, label: "key")
         let references = try [stored.reference, key.reference].map { try #require($0) }
-        _ = try keychain.generateKey(.p256, label: "neighbour")
+        _ = try keychain.keys.generate(.p256, label: "neighbour")
         try keychain.update(Criteria(references[1]), [.label: "renamed", .applicationTag: "tag"])
         try test.tool(["--type", "cert", "--id", certificate.publicKey.identifier.hexadecimal, "--set-id", certificate.publicKey.identifier.hexadecimal])
         let other = try test.reopen()

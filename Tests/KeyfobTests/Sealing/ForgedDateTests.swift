@@ -45,7 +45,7 @@ import Testing
         }
         try expectDate(forgery, test, of: { try only(query, keychain) }) {
             let item = try only(query, keychain)
-            try keychain.replace([(item, .secret(SecretBytes("new")))], changes: [:], removing: [])
+            try keychain.vaultRows.replace([(item, .secret(SecretBytes("new")))], changes: [:], removing: [])
         }
     }
 
@@ -53,7 +53,7 @@ import Testing
     func `the same applies to the vault's row of a key on the token`(forgery: Int64) throws {
         let test = try TestKeychain()
         let keychain = test.keychain
-        let reference = try #require(keychain.generateKey(.p256, label: "key").reference)
+        let reference = try #require(keychain.keys.generate(.p256, label: "key").reference)
         try expectDate(forgery, test, of: { try keychain.item(reference) }) {
             try keychain.update(Criteria(reference), [.applicationTag: "changed"])
         }
@@ -71,19 +71,19 @@ import Testing
         let start = Date()
         #expect(try keychain.delete(criteria) == 1)
         let milliseconds = try #require(test.sql { try Int64.fetchOne($0, sql: "SELECT modified FROM item") })
-        let date = Keychain.date(milliseconds)
+        let date = VaultRows.date(milliseconds)
         #expect(date.timeIntervalSince(start) > -0.01 && date.timeIntervalSinceNow < 0.01, "\(date)")
     }
 
     @Test func `a sealed date of no calendar is ignored, and one ahead of the clock is not`() {
         func next(_ seconds: Double) -> Int64 {
-            Keychain.modification(after: [.modificationDate: .date(Date(timeIntervalSince1970: seconds))])
+            VaultRows.modification(after: [.modificationDate: .date(Date(timeIntervalSince1970: seconds))])
         }
-        let now = Keychain.now()
+        let now = SealedRow.now()
         for seconds in [.infinity, -.infinity, .nan, 1e300, -1e300, 253_402_300_800, 0] as [Double] {
             #expect((now...now + 60_000).contains(next(seconds)), "\(seconds)")
         }
         #expect(next(3_786_912_000) == 3_786_912_000_001)
-        #expect((now...now + 60_000).contains(Keychain.modification(after: [:])))
+        #expect((now...now + 60_000).contains(VaultRows.modification(after: [:])))
     }
 }

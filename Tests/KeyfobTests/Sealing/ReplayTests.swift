@@ -59,10 +59,10 @@ import Testing
                 return true
             }
             #expect(names == ["two", "three"] && damaged == 1)
-            #expect(try keychain.vaultFindings().count == 1)
+            #expect(try keychain.integrity.findings().count == 1)
         }
         try test.keychain.delete(Criteria(reference))
-        #expect(try test.keychain.vaultFindings().isEmpty)
+        #expect(try test.keychain.integrity.findings().isEmpty)
         try test.keychain.add(GenericPassword(service: "one"), secret: SecretBytes("again"))
         #expect(try secret(test.reopen(), "one") == "again")
     }
@@ -86,7 +86,7 @@ import Testing
         let keychain = try test.reopen()
         #expect(code { _ = try secret(keychain, "one") } == .vaultDamaged, "\(row.what)")
         #expect(code { try keychain.add(GenericPassword(service: "four"), secret: nil) } == .vaultDamaged)
-        #expect(try !keychain.vaultFindings().isEmpty)
+        #expect(try !keychain.integrity.findings().isEmpty)
     }
 
     @Test func `the older record is refused with the row that was written since`() throws {
@@ -98,7 +98,7 @@ import Testing
         try copy.putBackRows(into: test, where: "id = \(id(test, 0))")
         try copy.splice(into: test, Self.treeOfOld)
         #expect(code { _ = try secret(test.reopen(), "two") } == .vaultDamaged)
-        #expect(try test.reopen().vaultFindings().count == 1)
+        #expect(try test.reopen().integrity.findings().count == 1)
     }
 
     @Test func `a process that has seen a newer vault refuses an older one, even a complete one`() throws {
@@ -125,7 +125,7 @@ import Testing
         let keychain = try test.reopen()
         #expect(code { _ = try secret(keychain, "one") } == .vaultDamaged)
         #expect(code { _ = try keychain.passwordCount() } == .vaultDamaged)
-        #expect(try keychain.vaultFindings().count == 1)
+        #expect(try keychain.integrity.findings().count == 1)
         #expect(try secret(keychain, "two") == "old-two")
     }
 
@@ -160,7 +160,7 @@ import Testing
         let keychain = try test.reopen()
         for name in ["one", "two"] { #expect(code { _ = try secret(keychain, name) } == .vaultDamaged, "\(name)") }
         #expect(try secret(keychain, "three") == "old-three")
-        #expect(try keychain.vaultFindings().count == 2)
+        #expect(try keychain.integrity.findings().count == 2)
     }
 
     @Test func `rows that another program removed are found by the check and the count`() throws {
@@ -169,7 +169,7 @@ import Testing
             try $0.execute(sql: "PRAGMA foreign_keys = ON; DELETE FROM item WHERE id = (SELECT MIN(id) FROM item)")
         }
         let keychain = try test.reopen()
-        #expect(try keychain.vaultFindings().count == 1)
+        #expect(try keychain.integrity.findings().count == 1)
         #expect(code { _ = try keychain.passwordCount() } == .vaultDamaged)
         #expect(try secret(keychain, "two") == "old-two")
     }
@@ -198,8 +198,8 @@ import Testing
         try test.sql { try $0.execute(sql: "UPDATE row_tree SET node = zeroblob(length(node))") }
         let keychain = try test.reopen()
         #expect(code { _ = try secret(keychain, "two") } == .vaultDamaged)
-        #expect(try keychain.acceptVault() == 3)
-        #expect(try keychain.vaultFindings().isEmpty)
+        #expect(try keychain.integrity.acceptVault() == 3)
+        #expect(try keychain.integrity.findings().isEmpty)
         #expect(try secret(keychain, "one") == "old-one" && secret(keychain, "two") == "old-two")
         try newer.putBackRows(into: test, where: "id = \(first)")
         #expect(code { _ = try secret(keychain, "one") } == .vaultDamaged)
@@ -219,7 +219,7 @@ import Testing
                 try test.keychain.delete(.genericPassword(service: name))
                 names.remove(name)
             }
-            #expect(try test.keychain.vaultFindings().isEmpty)
+            #expect(try test.keychain.integrity.findings().isEmpty)
             #expect(Set(try test.reopen().find(.genericPasswords).map(\.service)) == names)
         }
         // Nodes are removed with their rows: only the root is left.

@@ -88,7 +88,7 @@ import Testing
         #expect(try keychain.find(.genericPassword(service: "s")).first?.account == "a")
         #expect(try keychain.jwe(of: item).contains("ciphertext"))
         try keychain.add(GenericPassword(service: "no secret"), secret: nil)
-        #expect(code { _ = try keychain.generateKey(.p256, label: "x") } != nil)
+        #expect(code { _ = try keychain.keys.generate(.p256, label: "x") } != nil)
     }
 
     /// OpenSC's recorder of PKCS#11 calls. Without it the test cannot count.
@@ -129,7 +129,7 @@ import Testing
     @Test(arguments: ["A256GCMKW", "A256KW"].flatMap { [JWECase(suite: $0, isGeneral: false), JWECase(suite: $0, isGeneral: true)] })
     func `the stock jose opens the JWE of an item with the key`(row: JWECase) throws {
         let test = try TestKeychain()
-        let first = try test.keychain.keys()
+        let first = try test.keychain.vaultKeys()
         let material = try RandomBytes.secret(count: 32)
         let suite = try WrapSuites.named(row.suite)
         let id = try RandomBytes.bytes(count: 20)

@@ -17,7 +17,7 @@ import Testing
     private func plant(
         in test: TestKeychain, isPrivate: Bool, isActive: Bool = true
     ) throws {
-        let suite = try WrapSuites.named(try test.keychain.wrappingKeyRows()[0].suite)
+        let suite = try WrapSuites.named(try test.keychain.vaultRows.wrappingKeyRows()[0].suite)
         let id = try RandomBytes.bytes(count: 20)
         let other = try RandomBytes.secret(count: 32)
         let wrapped = try test.keychain.token.withSession(.create) { session in
@@ -51,7 +51,7 @@ import Testing
         #expect(recipients.count == 2 && !recipients.contains(-1))
         // A key that is visible without a login is not a wrapping key.
         let finding: VaultFinding.Code = isPrivate ? .wrappingKeyDamaged : .wrappingKeyAbsent
-        #expect(try keychain.vaultFindings().map(\.code) == [finding])
+        #expect(try keychain.integrity.findings().map(\.code) == [finding])
     }
 
     @Test func `a vault whose wrapping key is not marked as active is a finding`() throws {
@@ -60,13 +60,13 @@ import Testing
         try test.sql { try $0.execute(sql: "UPDATE wrapping_key SET is_active = 0") }
         let keychain = try test.reopen()
         #expect(try keychain.secret(of: item) == SecretBytes("1"))
-        #expect(try keychain.vaultFindings().map(\.code) == [.wrappingKeyInactive])
+        #expect(try keychain.integrity.findings().map(\.code) == [.wrappingKeyInactive])
     }
 
     @Test func `if only a foreign wrapping key is active, nothing is stored`() throws {
         let test = try TestKeychain()
         // Open, so that the metadata key need not be unwrapped with it.
-        _ = try test.keychain.keys()
+        _ = try test.keychain.vaultKeys()
         try plant(in: test, isPrivate: true)
         try test.sql { try $0.execute(sql: "UPDATE wrapping_key SET is_active = 0 WHERE id <> -1") }
         test.keychain.lockState.withLock { ($0.wrappingKeys, $0.ownWrappingKeys) = ([], []) }
@@ -98,7 +98,7 @@ import Testing
         try file.write(contentsOf: bytes)
         try file.close()
         // As for a command after another one has unlocked: it need not unwrap anything.
-        let keys = try test.keychain.keys()
+        let keys = try test.keychain.vaultKeys()
         let keychain = try test.reopen()
         keychain.lockState.withLock { $0.keys = keys }
         keychain.token.forgetHandles()
@@ -108,7 +108,7 @@ import Testing
         // SoftHSM, which has the object in memory, unwraps with the damaged key or shows the key no more.
         let codes: [KeychainError.Code?] = [.vaultDamaged, .wrappingKeyMissing]
         #expect(codes.contains(error?.code), "\(String(describing: error))")
-        let findings = try keychain.vaultFindings().map(\.code)
+        let findings = try keychain.integrity.findings().map(\.code)
         #expect(findings == [.wrappingKeyDamaged] || findings == [.wrappingKeyAbsent])
     }
 }

@@ -63,7 +63,7 @@ struct DurabilityTests {
     }
 
     @Test func `a removed key is gone from disk before its row`() throws {
-        _ = try test.keychain.generateKey(.p256, label: "key")
+        _ = try test.keychain.keys.generate(.p256, label: "key")
         try commit(after: [tail(place)], in: trace(["objects"], ["remove"]))
         #expect(try test.keychain.find(.keys).isEmpty)
     }
@@ -141,7 +141,7 @@ struct DurabilityTests {
         #expect(try strace.failures() > 0)
         let healed = try test.reopen()
         try healed.unlock()
-        #expect(try healed.vaultFindings().isEmpty)
+        #expect(try healed.integrity.findings().isEmpty)
         return healed
     }
 
@@ -153,7 +153,7 @@ struct DurabilityTests {
         #expect(try objects(in: place) == before)
         // The next change removes the row of the object that was never made.
         #expect(try healed.store.read { try $0.rowCount() - $0.unfinishedRows().count } == rows)
-        #expect(try healed.vaultFindings().isEmpty)
+        #expect(try healed.integrity.findings().isEmpty)
     }
 }
 

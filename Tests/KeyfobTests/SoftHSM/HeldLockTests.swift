@@ -17,7 +17,7 @@ import Testing
 
     private static func giveUpAndGoOn() throws {
         let test = try TestKeychain()
-        let key = try test.keychain.generateKey(.p256, label: "key")
+        let key = try test.keychain.keys.generate(.p256, label: "key")
         let softHSM = SoftHSMDirectory(directories: test.throwaway.directories)
         let label = test.keychain.name
         let token = try #require(softHSM.tokens().first { $0.label == label })
@@ -29,7 +29,7 @@ import Testing
             do { try module.reinitialize() } catch { failure.withLock { $0 = "\(error)" } }
         }
         try awaitWait()
-        let signer = try test.keychain.tokenKey(for: key)
+        let signer = try test.keychain.keys.tokenKey(for: key)
         let error = #expect(throws: KeychainError.self) { try signer.sign([1], using: .ecdsa(.sha256)) }
         #expect(error?.code == .timedOut && error?.hint?.contains("kill -CONT") == true, "\(error as Any)")
         try child.endInput()

@@ -62,31 +62,31 @@ import Testing
     @Test func `no object is made, changed or removed during a read, and other reads continue`() throws {
         let test = try TestKeychain()
         let (keychain, patient) = (try test.reopen(impatient()), try test.reopen(.patient))
-        let key = try patient.generateKey(.p256, label: "old")
+        let key = try patient.keys.generate(.p256, label: "old")
         try whileHeld(.reading, test) {
-            #expect(refusal { _ = try keychain.generateKey(.p256, label: "new") } == .vaultBusy)
+            #expect(refusal { _ = try keychain.keys.generate(.p256, label: "new") } == .vaultBusy)
             #expect(refusal { try keychain.delete(key) } == .vaultBusy)
             #expect(refusal { _ = try keychain.update(.keys, [.label: "other"]) } == .vaultBusy)
-            #expect(try patient.tokenContents().objects.count { $0.label == "old" } == 2)
+            #expect(try patient.objects.contents().objects.count { $0.label == "old" } == 2)
             // Passwords are not objects on the token.
             try patient.add(GenericPassword(service: "a"), secret: SecretBytes(utf8: "x"))
         }
-        _ = try patient.generateKey(.p256, label: "new")
+        _ = try patient.keys.generate(.p256, label: "new")
         #expect(try Set(patient.find(.keys.keyClass(.private)).map(\.label)) == ["old", "new"])
     }
 
     @Test func `no object is read while objects are made, and reading works afterwards`() throws {
         let test = try TestKeychain()
         let (keychain, patient) = (try test.reopen(impatient()), try test.reopen(.patient))
-        let key = try patient.tokenKey(for: patient.generateKey(.p256, label: "old"))
+        let key = try patient.keys.tokenKey(for: patient.keys.generate(.p256, label: "old"))
         try whileHeld(.writing, test) {
-            #expect(refusal { _ = try keychain.tokenContents() } == .vaultBusy)
-            #expect(refusal { _ = try keychain.generateKey(.p256, label: "new") } == .vaultBusy)
+            #expect(refusal { _ = try keychain.objects.contents() } == .vaultBusy)
+            #expect(refusal { _ = try keychain.keys.generate(.p256, label: "new") } == .vaultBusy)
             // Signing with a known key reads no objects.
             let signature = try key.sign([1, 2, 3], using: .ecdsa(.sha256))
             #expect(!signature.isEmpty)
         }
-        #expect(try patient.tokenContents().objects.count { $0.label == "old" } == 2)
+        #expect(try patient.objects.contents().objects.count { $0.label == "old" } == 2)
     }
 
     @Test func `a waiting writer goes before readers that arrive later`() throws {
@@ -125,8 +125,8 @@ import Testing
         var options = Keychain.Options()
         options.timeout = .seconds(60)
         let keychain = try test.reopen(options)
-        _ = try keychain.generateKey(.p256, label: "key")
-        let patient = try keychain.writer(keychain.keys())
+        _ = try keychain.keys.generate(.p256, label: "key")
+        let patient = try keychain.writer(keychain.vaultKeys())
         // A writer whose time has passed while it waited for the vault.
         let writer = TokenWriter(
             store: patient.store, token: patient.token, lock: patient.lock, index: patient.index,
@@ -155,7 +155,7 @@ import Testing
     @Test func `an object that another program has overwritten causes an error`() throws {
         let test = try TestKeychain()
         let token = test.keychain.token
-        _ = try test.keychain.generateKey(.p256, label: "key")
+        _ = try test.keychain.keys.generate(.p256, label: "key")
         let made = try token.readObjects().objects.filter { $0.label?.text == "key" }
         #expect(made.count == 2)
         try token.requireFinished(made)

@@ -47,7 +47,7 @@ final class TestKeychain: Sendable {
 
     /// Leaves the unlocked state, but with a wrong PIN for the token: as after another program changed it.
     func leaveStalePIN() throws -> SecretBytes {
-        let keys = try keychain.keys()
+        let keys = try keychain.vaultKeys()
         try keychain.lock()
         let stale = SecretBytes(utf8: "9999999")
         let payload = SecretBytes(

@@ -31,7 +31,7 @@ import Testing
     }
 
     private func proven(_ label: String, in keychain: Keychain) throws -> [SignatureScheme] {
-        try keychain.tokenKey(for: key(label, in: keychain)).proven(Self.schemes)
+        try keychain.keys.tokenKey(for: key(label, in: keychain)).proven(Self.schemes)
     }
 
     @Test func `a mechanism refused by one key stays available to others, even to a key that replaces it`() throws {

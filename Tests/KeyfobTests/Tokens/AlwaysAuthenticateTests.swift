@@ -20,13 +20,13 @@ import Testing
         let pin = try directory.write(Array(TestToken.pinText.utf8), to: "pin")
         keychain = try Keychains(Directories(root: directory.url("keyfob"))).create(
             token.label, on: .existing(token.uri, .path(module.path), pin: token.pin, pinSource: .file(pin))).keychain
-        _ = try keychain.importKey(PrivateKey.generate(.rsa(bits: 2048)), label: "guarded")
+        _ = try keychain.keys.importKey(PrivateKey.generate(.rsa(bits: 2048)), label: "guarded")
     }
 
     /// Returns the key as the token describes it after the module was configured with `words`.
     private func key(saying words: String) throws -> TokenKey {
         try module.say(words)
-        return try keychain.tokenKey(
+        return try keychain.keys.tokenKey(
             for: #require(keychain.find(.key(label: "guarded")).first { $0.keyClass == .private }))
     }
 
@@ -87,7 +87,7 @@ import Testing
 
     @Test func `a PIN stored after another one was refused is sent and stays stored`() throws {
         let key = try key(saying: "context-login=160")
-        let keys = try keychain.keys()
+        let keys = try keychain.vaultKeys()
         #expect(code { _ = try key.sign(message, using: .rsaPKCS1(.sha256)) } == .pinIncorrect)
         let session = try slot().openSession()
         let pin = SecretBytes("new-5678")
@@ -106,9 +106,9 @@ import Testing
         let typed = try Keychains(Directories(root: directory.url("typed"))).create(
             "typed", on: .existing(keychain.token.uri, .path(module.path), pin: pin, pinSource: nil)).keychain
         try typed.unlock(with: pin)
-        _ = try typed.importKey(PrivateKey.generate(.rsa(bits: 2048)), label: "typed")
+        _ = try typed.keys.importKey(PrivateKey.generate(.rsa(bits: 2048)), label: "typed")
         try module.say("context-login=160")
-        let key = try typed.tokenKey(for: #require(typed.find(.key(label: "typed")).first { $0.keyClass == .private }))
+        let key = try typed.keys.tokenKey(for: #require(typed.find(.key(label: "typed")).first { $0.keyClass == .private }))
         #expect(code { _ = try key.sign(message, using: .rsaPKCS1(.sha256)) } == .pinIncorrect)
         #expect(try typed.find(.certificates).isEmpty)
         #expect(try module.authentications == 1)

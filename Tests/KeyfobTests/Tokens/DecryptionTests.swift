@@ -22,8 +22,8 @@ import Testing
         let pin = try directory.write(Array(TestToken.pinText.utf8), to: "pin")
         keychain = try Keychains(Directories(root: directory.url("keyfob"))).create(
             token.label, on: .existing(token.uri, .path(module.path), pin: token.pin, pinSource: .file(pin))).keychain
-        key = try keychain.tokenKey(
-            for: keychain.importKey(PrivateKey.generate(.rsa(bits: 2048)), label: "opener"))
+        key = try keychain.keys.tokenKey(
+            for: keychain.keys.importKey(PrivateKey.generate(.rsa(bits: 2048)), label: "opener"))
     }
 
     @Test(arguments: [("", 0), ("decrypt-stumbles=1", 0), ("lost", 1)])

@@ -30,9 +30,9 @@ import Testing
         try test.tool(
             ["--write-object", stranger.directory.file("cert.der"), "--type", "cert", "--label", "other"] + identifier)
         let key = try privateKey("deploy", in: keychain)
-        #expect(try keychain.publicKey(of: key) == nil)
+        #expect(try keychain.keys.publicKey(of: key) == nil)
         do {
-            _ = try keychain.tokenKey(for: key)
+            _ = try keychain.keys.tokenKey(for: key)
             Issue.record("a key without a public key can be used")
         } catch let error as KeychainError {
             #expect(error.code == .invalidArgument)
@@ -40,13 +40,13 @@ import Testing
             #expect(error.hint?.contains("pkcs11-tool") == true)
         }
         #expect(code {
-            try keychain.createIdentity("deploy", .server("deploy"), issuer: SelfIssuer())
+            try keychain.identities.create("deploy", .server("deploy"), issuer: SelfIssuer())
         } == .invalidArgument)
         // A key of another type is not asked for a signature, because that would crash SoftHSM.
         let rsa = try TestCertificate("rsa", key: ["-newkey", "rsa:2048"])
         try test.tool(
             ["--write-object", rsa.directory.file("cert.der"), "--type", "cert", "--label", "rsa"] + identifier)
-        #expect(try keychain.publicKey(of: key) == nil)
+        #expect(try keychain.keys.publicKey(of: key) == nil)
     }
 
     @Test func `a certificate with a shared identifier belongs to the key whose signature it verifies`() throws {
@@ -63,8 +63,8 @@ import Testing
         ])
         let key = try privateKey("deploy", in: keychain)
         let publicKey = try Certificate(der: own.der).publicKey
-        #expect(try keychain.publicKey(of: key) == publicKey)
-        #expect(try keychain.tokenKey(for: key).publicKey == publicKey)
+        #expect(try keychain.keys.publicKey(of: key) == publicKey)
+        #expect(try keychain.keys.tokenKey(for: key).publicKey == publicKey)
     }
 
     @Test func `a single public key is assigned to neither of two private keys with its identifier`() throws {
@@ -73,7 +73,7 @@ import Testing
         for label in ["first", "second"] { try makeKey(test, "EC:prime256v1", label: label, ["--id", "01"]) }
         try test.tool(["--delete-object", "--type", "pubkey", "--label", "second"])
         for label in ["first", "second"] {
-            #expect(try keychain.publicKey(of: privateKey(label, in: keychain)) == nil, "\(label)")
+            #expect(try keychain.keys.publicKey(of: privateKey(label, in: keychain)) == nil, "\(label)")
         }
     }
 
@@ -85,7 +85,7 @@ import Testing
         try test.tool(["--delete-object", "--type", "privkey", "--label", "second"])
         let key = try privateKey("first", in: keychain)
         #expect(code {
-            _ = try keychain.certificationRequest(
+            _ = try keychain.keys.certificationRequest(
                 for: key, subject: DistinguishedName(commonName: "first"), extensions: CertificateExtensions())
         } == .tokenContractViolation)
     }

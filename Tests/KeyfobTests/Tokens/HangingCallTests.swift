@@ -20,8 +20,8 @@ import Testing
         var options = Keychain.Options()
         options.timeout = .seconds(2)
         let keychain = try Keychain.open(made.name, in: directories, options: options)
-        let key = try await keychain.generateKey(.p256, label: "k")
-        let signer = try await keychain.tokenKey(for: key)
+        let key = try await keychain.keys.generate(.p256, label: "k")
+        let signer = try await keychain.keys.tokenKey(for: key)
         try module.say("hold")
         let error = await #expect(throws: KeychainError.self) {
             _ = try await signer.sign([1, 2, 3], using: .ecdsa(.sha256))

@@ -18,7 +18,7 @@ import Testing
     /// - Returns: The objects on the token except those that the killed change has left.
     private func checkWhole(_ keychain: Keychain) throws -> [TokenObject] {
         try keychain.unlock()
-        let keys = try keychain.keys()
+        let keys = try keychain.vaultKeys()
         let unfinished = try keychain.store.read(keys.tree) { try $0.unfinishedObjects(keys) }
         #expect(unfinished.allSatisfy { $0.state == .pending })
         let objects = try keychain.token.readObjects().objects.filter { object in
@@ -29,14 +29,14 @@ import Testing
         let publicKeys = Set(objects.filter { $0.objectClass == .publicKey }.map(\.id))
         #expect(privateKeys == publicKeys)
         // Rows and objects correspond one to one.
-        let rows = try Set(keychain.rows(.key, keys).keys).union(keychain.rows(.certificate, keys).keys)
+        let rows = try Set(keychain.tokenItems.rows(.key, keys).keys).union(keychain.tokenItems.rows(.certificate, keys).keys)
         let recorded = objects.filter { $0.objectClass == .privateKey || $0.objectClass == .certificate }.map(
             \.fingerprint)
         #expect(rows == Set(recorded))
         #expect(recorded.count == Set(recorded).count)
-        #expect(try Set(keychain.vaultFindings().map(\.code)).isSubset(of: [.objectUnlisted, .objectUnreadable]))
+        #expect(try Set(keychain.integrity.findings().map(\.code)).isSubset(of: [.objectUnlisted, .objectUnreadable]))
         // Tests both ways to recover: the next change adopts the remains, or a check removes them.
-        if Bool.random() { _ = try keychain.removeUnlistedObjects() }
+        if Bool.random() { _ = try keychain.integrity.removeUnlistedObjects() }
         return objects
     }
 
@@ -137,7 +137,7 @@ import Testing
         let keys = try (0..<3).map { _ in try PrivateKey.generate(.ec(.p256)) }
         for (index, key) in keys.enumerated() {
             try directory.write(key.rawRepresentation().copyBytes(), to: "\(index).key")
-            _ = try test.keychain.addKey(
+            _ = try test.keychain.keys.add(
                 keys[0], [.applicationTag: .string("tag \(index)"), .accessGroup: ""], isExtractable: true)
         }
         let work = ["replacements", directory.path, "\(keys.count)"]
@@ -145,7 +145,7 @@ import Testing
         func present(_ keychain: Keychain) throws -> Int {
             let items = try keychain.find(.keys.keyClass(.private))
             #expect(items.count == 3)
-            let found = Set(try items.map { try keychain.exportKey($0.item).publicKey })
+            let found = Set(try items.map { try keychain.keys.export($0.item).publicKey })
             #expect(found.count == 1)
             return try #require(keys.firstIndex { $0.publicKey == found.first })
         }
@@ -187,7 +187,7 @@ import Testing
             usleep(.random(in: 0...window))
             if child.kill9().last != "done" { killed += 1 }
             let keychain = try test.reopen()
-            #expect(try Set(keychain.vaultFindings().map(\.code)).isSubset(of: [.objectUnlisted, .objectUnreadable]))
+            #expect(try Set(keychain.integrity.findings().map(\.code)).isSubset(of: [.objectUnlisted, .objectUnreadable]))
             for item in try keychain.find(.genericPasswords).suffix(3) {
                 #expect(try keychain.secret(of: item) == SecretBytes(item.service))
             }
@@ -198,7 +198,7 @@ import Testing
 
     @Test func `a renewed identity has one version in use after a kill at any instant`() throws {
         let test = try TestKeychain()
-        _ = try test.keychain.createIdentity("web", .server("web"), issuer: SelfIssuer())
+        _ = try test.keychain.identities.create("web", .server("web"), issuer: SelfIssuer())
         let key = Criteria(.key, [.keyClass: .number(KeyClass.private.rawValue)])
         for half in [Criteria(.certificate), key] { _ = try test.keychain.update(half, [.accessGroup: "group"]) }
         let window = try timeOfThreeChanges(test, ["renewals", "web"])
@@ -218,7 +218,7 @@ import Testing
             // The identity, its certificate and its key stay visible to their access group.
             #expect(found[0].attributes[.accessGroup] == "group")
             #expect(try keychain.find(.certificate(label: "web")).map { $0.attributes[.accessGroup] } == ["group"])
-            let signature = try keychain.tokenKey(for: found[0]).sign([1, 2, 3], using: .ecdsa(.sha256))
+            let signature = try keychain.keys.tokenKey(for: found[0]).sign([1, 2, 3], using: .ecdsa(.sha256))
             #expect(try found[0].certificate().publicKey.verify(signature, of: [1, 2, 3], using: .ecdsa(.sha256)))
             // At most one key has no certificate. The keys of versions that are not retired have theirs.
             let keys = objects.filter { $0.objectClass == .privateKey }
@@ -226,7 +226,7 @@ import Testing
             #expect(keys.filter { !certified.contains($0.id) }.count <= 1)
             // Versions accumulate if none is retired in time; every object slows SoftHSM down.
             if keys.count > 6 {
-                for version in try keychain.versions(of: "web").dropFirst() { try keychain.retire(version) }
+                for version in try keychain.identities.versions(of: "web").dropFirst() { try keychain.identities.retire(version) }
             }
             if found[0].der != before { changed += 1 }
             before = found[0].der

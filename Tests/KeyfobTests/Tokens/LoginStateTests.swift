@@ -19,21 +19,21 @@ import Testing
 
     @Test func `private keys stay visible after reading without a PIN`() throws {
         let test = try TestKeychain()
-        try test.keychain.createIdentity("web", .server("web"), issuer: SelfIssuer())
+        try test.keychain.identities.create("web", .server("web"), issuer: SelfIssuer())
         _ = try test.keychain.unlockForSession()
         try touch(test)
         // The login belongs to the process, whichever keychain made it.
         try test.keychain.token.logout()
         let keychain = try test.reopen()
         // Opens sessions that are not logged in.
-        _ = try keychain.publicCertificates()
+        _ = try keychain.certificates.publicCertificates()
         #expect(try keychain.find(.identities).map(\.label) == ["web"])
         #expect(try test.reopen().find(.identities).map(\.label) == ["web"])
     }
 
     @Test func `a keychain shows all private keys after another one of the process has logged out`() throws {
         let test = try TestKeychain()
-        try test.keychain.createIdentity("web", .server("web"), issuer: SelfIssuer())
+        try test.keychain.identities.create("web", .server("web"), issuer: SelfIssuer())
         let other = try test.reopen()
         #expect(try other.find(.identities).count == 1)
         try touch(test)
@@ -306,7 +306,7 @@ import Testing
     func `a key that requires the PIN for each use receives it`(_ kind: String) throws {
         let test = try TestKeychain()
         try test.tool(["--keypairgen", "--key-type", kind, "--label", "guarded", "--id", "0a0b", "--always-auth"])
-        let key = try test.keychain.tokenKey(
+        let key = try test.keychain.keys.tokenKey(
             for: #require(test.keychain.find(.key(label: "guarded")).first { $0.keyClass == .private }))
         let message = Array("message".utf8)
         for _ in 0..<2 {

@@ -37,10 +37,10 @@ import Testing
     private func isAbsentWhileAway() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
-        let identity = try keychain.createIdentity("web", .server("web"), issuer: SelfIssuer()).identity
+        let identity = try keychain.identities.create("web", .server("web"), issuer: SelfIssuer()).identity
         try keychain.add(GenericPassword(service: "a"), secret: SecretBytes(utf8: "secret"))
         let password = try keychain.only(.genericPassword(service: "a"))
-        let signer = try keychain.tokenKey(for: identity)
+        let signer = try keychain.keys.tokenKey(for: identity)
         let message = Array("message".utf8)
         func expectService() throws {
             #expect(try keychain.find(.identities).compactMap(\.label) == ["web"])
@@ -53,14 +53,14 @@ import Testing
         for _ in 0..<2 {
             try whileAway(keychain) {
                 #expect(code { _ = try keychain.find(.identities) } == .tokenAbsent)
-                #expect(code { _ = try keychain.generateKey(.p256, label: "none") } == .tokenAbsent)
+                #expect(code { _ = try keychain.keys.generate(.p256, label: "none") } == .tokenAbsent)
                 keychain.token.forgetHandles()
                 #expect(code { _ = try signer.sign(message, using: .ecdsa(.sha256)) } == .tokenAbsent)
                 #expect(code { _ = try keychain.secret(of: password) } == .tokenAbsent)
-                #expect(!keychain.objectsVersion().isReadable)
+                #expect(!keychain.objects.version().isReadable)
             }
             try expectService()
-            #expect(try keychain.vaultFindings().isEmpty)
+            #expect(try keychain.integrity.findings().isEmpty)
         }
         try keychain.delete(identity)
         #expect(try keychain.find(.identities).isEmpty)
@@ -73,7 +73,7 @@ import Testing
     private func isLookedAtAnew() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
-        let identity = try keychain.createIdentity("web", .server("web"), issuer: SelfIssuer()).identity
+        let identity = try keychain.identities.create("web", .server("web"), issuer: SelfIssuer()).identity
         let objects = try keychain.token.readObjects().objects.count
         // SoftHSM reads every object here, and Keyfob's checks do not notice.
         func lose() throws {
@@ -84,7 +84,7 @@ import Testing
         #expect(try keychain.token.readObjects().objects.count == objects)
         try lose()
         keychain.token.forgetHandles()
-        let signer = try keychain.tokenKey(for: identity)
+        let signer = try keychain.keys.tokenKey(for: identity)
         #expect(try signer.sign([1], using: .ecdsa(.sha256)).isEmpty == false)
         // A change that must not run twice fails, and succeeds when repeated by the caller.
         try lose()
@@ -100,8 +100,8 @@ import Testing
     @Test func `a key that was removed does not cause the module to be initialised again`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
-        let key = try keychain.generateKey(.p256, label: "key")
-        let signer = try keychain.tokenKey(for: key)
+        let key = try keychain.keys.generate(.p256, label: "key")
+        let signer = try keychain.keys.tokenKey(for: key)
         _ = try signer.sign([1], using: .ecdsa(.sha256))
         for type in ["privkey", "pubkey"] { try test.tool(["--delete-object", "--type", type, "--label", "key"]) }
         #expect(code { _ = try signer.sign([1], using: .ecdsa(.sha256)) } == .itemNotFound)

@@ -11,7 +11,7 @@ import Testing
         let keychain = test.keychain
         let told = Lock<[ObjectsVersion]>([])
         let watcher = Task {
-            for await version in keychain.objectChanges(every: .milliseconds(20)) {
+            for await version in keychain.objects.changes(every: .milliseconds(20)) {
                 told.withLock { $0.append(version) }
             }
         }
@@ -43,5 +43,5 @@ import Testing
 
 extension Keychain {
     /// The blocking form, for a test that is asynchronous for another reason.
-    fileprivate func objectsVersionNow() -> ObjectsVersion { objectsVersion() }
+    fileprivate func objectsVersionNow() -> ObjectsVersion { objects.version() }
 }

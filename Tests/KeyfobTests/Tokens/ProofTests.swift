@@ -14,8 +14,8 @@ import Testing
     @Test(arguments: [1024, 1033, 1034, 2048])
     func `a scheme for which the key is too small is omitted, and the others are listed`(bits: Int) throws {
         let test = try TestKeychain()
-        let item = try test.keychain.importKey(PrivateKey.generate(.rsa(bits: bits)), label: "key")
-        let key = try test.keychain.tokenKey(for: item)
+        let item = try test.keychain.keys.importKey(PrivateKey.generate(.rsa(bits: bits)), label: "key")
+        let key = try test.keychain.keys.tokenKey(for: item)
         try #require(key.publicKey.algorithm == .rsa(bits: bits))
         let isLarge = bits >= 1034
         let expected = Self.schemes.filter { isLarge || $0 != .rsaPSS(.sha512) }
@@ -27,7 +27,7 @@ import Testing
 
     @Test func `a key that is too small for all requested schemes proves none, without an error`() throws {
         let test = try TestKeychain()
-        let item = try test.keychain.importKey(PrivateKey.generate(.rsa(bits: 1024)), label: "key")
-        #expect(try test.keychain.tokenKey(for: item).proven([.rsaPSS(.sha512)]).isEmpty)
+        let item = try test.keychain.keys.importKey(PrivateKey.generate(.rsa(bits: 1024)), label: "key")
+        #expect(try test.keychain.keys.tokenKey(for: item).proven([.rsaPSS(.sha512)]).isEmpty)
     }
 }

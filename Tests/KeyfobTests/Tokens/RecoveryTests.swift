@@ -41,16 +41,16 @@ import Testing
         }
         let key = try PrivateKey.load(Data(contentsOf: directory.url("key.pem")))
         let first = try certificate(10)
-        _ = try keychain.importKey(key, label: "mine")
+        _ = try keychain.keys.importKey(key, label: "mine")
         try keychain.add(CertificateItem(first))
         try test.tool(["--delete-object", "--type", "pubkey", "--id", first.publicKey.identifier.hexadecimal])
         // The certificate has the same issuer and serial number, so its row is refused after the objects were made.
-        #expect(code { _ = try keychain.importIdentity(key: key, certificate: certificate(20)) } == .duplicateItem)
+        #expect(code { _ = try keychain.identities.importKeyPair(key: key, certificate: certificate(20)) } == .duplicateItem)
         #expect(try unfinished(keychain) == 0)
         #expect(try keychain.find(.certificates).map(\.der) == [first.der])
         let keys = try keychain.find(.keys)
         #expect(keys.count == 1 && keys.first?.label == "mine" && keys.first?.keyClass == .private)
-        let signer = try keychain.tokenKey(for: keychain.only(.identity()))
+        let signer = try keychain.keys.tokenKey(for: keychain.only(.identity()))
         let message = Array("message".utf8)
         #expect(try first.publicKey.verify(signer.sign(message, using: .ecdsa(.sha256)), of: message, using: .ecdsa(.sha256)))
     }
@@ -59,10 +59,10 @@ import Testing
         let test = try TestKeychain()
         let keychain = test.keychain
         let items = try (0..<3).map { try CertificateItem(Certificate(der: TestCertificate("c\($0)").der)).item }
-        #expect(code { _ = try keychain.addCertificates(items + [items[0]]) } == .duplicateItem)
+        #expect(code { _ = try keychain.tokenItems.addCertificates(items + [items[0]]) } == .duplicateItem)
         #expect(try keychain.find(.certificates).isEmpty && unfinished(keychain) == 0)
         try keychain.add(CertificateItem(item: items[1]))
-        #expect(code { _ = try keychain.addCertificates(items) } == .duplicateItem)
+        #expect(code { _ = try keychain.tokenItems.addCertificates(items) } == .duplicateItem)
         #expect(try keychain.find(.certificates).map(\.label) == ["c1"])
         #expect(try keychain.store.read { try $0.rowCount() } == 1)
     }
@@ -90,13 +90,13 @@ import Testing
         try leave(left.map { UnfinishedObject(awaitingCertificate: $0, name: "left") }, in: keychain)
         let other = try test.reopen()
         #expect(try other.passwordCount() == 0)
-        _ = try other.generateKey(.aes(bits: 128), label: "next")
+        _ = try other.keys.generate(.aes(bits: 128), label: "next")
         #expect(try other.find(.keys).compactMap(\.label) == ["next"])
         #expect(try other.token.readObjects().objects.count { $0.id == Data([0x0C]) } == 2)
-        #expect(try other.vaultFindings().map(\.code) == [.objectUnlisted, .objectUnlisted])
-        #expect(try other.removeUnlistedObjects().count == 2)
+        #expect(try other.integrity.findings().map(\.code) == [.objectUnlisted, .objectUnlisted])
+        #expect(try other.integrity.removeUnlistedObjects().count == 2)
         #expect(try other.token.readObjects().objects.allSatisfy { $0.id != Data([0x0C]) })
-        #expect(try other.vaultFindings().isEmpty)
+        #expect(try other.integrity.findings().isEmpty)
         #expect(try unfinished(other) == 0)
     }
 
@@ -106,16 +106,16 @@ import Testing
         let key = try PrivateKey.generate(.ec(.p256))
         let pair = try NewObject.pair(key, label: Array("mine".utf8), subject: nil, isExtractable: false)
         let objects = try keychain.token.withSession(.create) { session in
-            try [pair.privateKey, pair.publicKey].map { try keychain.create($0, in: session) }
+            try [pair.privateKey, pair.publicKey].map { try keychain.tokenItems.createObject($0, in: session) }
         }
         try leave([pair.privateKey, pair.publicKey].map { UnfinishedObject(making: $0) }, in: keychain)
         let other = try test.reopen()
         #expect(try other.find(.keys).isEmpty)
-        _ = try other.importKey(key, label: "mine")
+        _ = try other.keys.importKey(key, label: "mine")
         #expect(Set(try other.find(.keys).compactMap(\.label)) == ["mine"])
         #expect(try other.token.readObjects().objects.count { $0.id == objects[0].id } == 2)
         #expect(try unfinished(other) == 0)
-        #expect(try other.vaultFindings().isEmpty)
+        #expect(try other.integrity.findings().isEmpty)
     }
 
     @Test func `a row of an object that was never made is removed`() throws {
@@ -123,14 +123,14 @@ import Testing
         let certificate = try Certificate(der: TestCertificate("never").der)
         try leave([UnfinishedObject(making: NewObject(certificate: certificate, label: nil))], in: test.keychain)
         let other = try test.reopen()
-        #expect(try other.vaultFindings().isEmpty)
-        _ = try other.generateKey(.aes(bits: 128), label: "next")
+        #expect(try other.integrity.findings().isEmpty)
+        _ = try other.keys.generate(.aes(bits: 128), label: "next")
         #expect(try unfinished(other) == 0)
     }
 
     @Test func `no backup is made before an interrupted removal is finished`() throws {
         let test = try TestKeychain()
-        let key = try test.keychain.generateKey(.aes(bits: 128), label: "key")
+        let key = try test.keychain.keys.generate(.aes(bits: 128), label: "key")
         let object = try #require(key.item.object)
         let row = try #require(key.reference).identity
         try leave([UnfinishedObject(removing: object, rows: [row], name: nil)], in: test.keychain)
@@ -149,7 +149,7 @@ import Testing
         let keychain = try Self.create(on: token, by: module, in: directory)
         let keychains = Keychains(keychain.directories)
         try keychain.add(GenericPassword(service: "a"), secret: SecretBytes(utf8: "secret"))
-        let identity = try keychain.createIdentity("web", .server("web"), issuer: SelfIssuer()).identity
+        let identity = try keychain.identities.create("web", .server("web"), issuer: SelfIssuer()).identity
         try module.say("keep=1")
         #expect(code { try keychain.delete(identity) } != nil)
         // Neither in this process nor in a later one, while the removal is still refused.
@@ -168,14 +168,14 @@ import Testing
         let keychain = try Self.create(on: token, by: module, in: directory)
         for words in ["stumble=3", "mute=4"] {
             try module.say(words)
-            let key = try keychain.generateKey(.p256, label: "key")
+            let key = try keychain.keys.generate(.p256, label: "key")
             #expect(key.item.object?.id == key.item.object?.publicKeyHash && key.item.object?.publicKeyHash != nil)
         }
         try module.say("stumble=1000")
-        #expect(code { _ = try keychain.generateKey(.p256, label: "other") } == .failed)
+        #expect(code { _ = try keychain.keys.generate(.p256, label: "other") } == .failed)
         try module.say("")
         try module.say("mute=1000")
-        #expect(code { _ = try keychain.generateKey(.p256, label: "mute") } == .tokenContractViolation)
+        #expect(code { _ = try keychain.keys.generate(.p256, label: "mute") } == .tokenContractViolation)
         try module.say("")
         #expect(Set(try keychain.find(.keys).compactMap(\.label)) == ["key"])
         #expect(try unfinished(keychain) == 0)
@@ -186,7 +186,7 @@ import Testing
         let token = try TestToken.make(label: "blind")
         let module = try FaultyModule(in: directory)
         let keychain = try Self.create(on: token, by: module, in: directory)
-        let object = try #require(try keychain.generateKey(.p256, label: "key").item.object)
+        let object = try #require(try keychain.keys.generate(.p256, label: "key").item.object)
         func find(_ words: String) throws -> ObjectHandle {
             keychain.token.forgetHandles()
             try module.say("")
@@ -230,7 +230,7 @@ import Testing
 
     /// Leaves rows as a killed process does.
     private func leave(_ objects: [UnfinishedObject], in keychain: Keychain) throws {
-        let keys = try keychain.keys()
+        let keys = try keychain.vaultKeys()
         try keychain.store.write(keys.tree) { writer in
             for object in objects { _ = try writer.insert(object.row(keys)) }
         }
@@ -239,8 +239,8 @@ import Testing
     @Test func `an interrupted removal is finished with its rows, and other objects stay`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
-        let removed = try keychain.generateKey(.p256, label: "removed")
-        _ = try keychain.generateKey(.p256, label: "spared")
+        let removed = try keychain.keys.generate(.p256, label: "removed")
+        _ = try keychain.keys.generate(.p256, label: "spared")
         let objects = try keychain.token.readObjects().objects.filter { $0.id == removed.item.object?.id }
         #expect(objects.count == 2)
         let row = try #require(removed.reference).identity
@@ -280,30 +280,30 @@ import Testing
             try keychain.token.readObjects().objects.count { $0.objectClass != .publicKey && $0.label?.text == "weak" }
         }
         try module.say("lax keep=0")
-        let error = #expect(throws: KeychainError.self) { _ = try keychain.generateKey(kind, label: "weak") }
+        let error = #expect(throws: KeychainError.self) { _ = try keychain.keys.generate(kind, label: "weak") }
         #expect(error?.code == .tokenContractViolation, "\(error as Any)")
         #expect(error?.hint?.contains("could not be removed at once. If it is still there") == true, "\(error as Any)")
         #expect((error?.cause as? PKCS11Error)?.function == .destroyObject)
         #expect(try count() == 1)
-        #expect(try keychain.vaultFindings().contains { $0.code == .objectUnlisted })
+        #expect(try keychain.integrity.findings().contains { $0.code == .objectUnlisted })
         try module.say("")
-        #expect(try !keychain.removeUnlistedObjects().isEmpty)
+        #expect(try !keychain.integrity.removeUnlistedObjects().isEmpty)
         #expect(try count() == 0)
         #expect(try unfinished(keychain) == 0)
 
         // An object that is removed at the second attempt is reported in the same words.
         try module.say("lax cling=1")
-        let second = #expect(throws: KeychainError.self) { _ = try keychain.generateKey(kind, label: "weak") }
+        let second = #expect(throws: KeychainError.self) { _ = try keychain.keys.generate(kind, label: "weak") }
         #expect(second?.code == .tokenContractViolation && second?.hint == error?.hint, "\(second as Any)")
         #expect(try count() == 0 && unfinished(keychain) == 0)
 
         // An object that can never be removed does not block other changes, and no list shows it.
         try module.say("lax keep=0")
-        #expect(code { _ = try keychain.generateKey(kind, label: "weak") } == .tokenContractViolation)
+        #expect(code { _ = try keychain.keys.generate(kind, label: "weak") } == .tokenContractViolation)
         try module.say("keep=0")
-        _ = try keychain.generateKey(.p256, label: "another")
+        _ = try keychain.keys.generate(.p256, label: "another")
         #expect(try count() == 1)
         #expect(try !keychain.find(.keys).contains { $0.label == "weak" })
-        #expect(try keychain.vaultFindings().contains { $0.code == .objectUnlisted })
+        #expect(try keychain.integrity.findings().contains { $0.code == .objectUnlisted })
     }
 }

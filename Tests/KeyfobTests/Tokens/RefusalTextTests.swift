@@ -61,11 +61,11 @@ import Testing
         let pin = try directory.write(Array(TestToken.pinText.utf8), to: "pin")
         let keychain = try Keychains(Directories(root: directory.url("keyfob"))).create(
             token.label, on: .existing(token.uri, .path(module.path), pin: token.pin, pinSource: .file(pin))).keychain
-        let key = try keychain.generateKey(.p256, label: "web")
-        let signer = try keychain.tokenKey(for: key)
+        let key = try keychain.keys.generate(.p256, label: "web")
+        let signer = try keychain.keys.tokenKey(for: key)
         try module.say(words)
         let error = #expect(throws: KeychainError.self) {
-            try keychain.createIdentity("site", .server("site"), issuer: SelfIssuer())
+            try keychain.identities.create("site", .server("site"), issuer: SelfIssuer())
         }
         #expect(error?.code == .tokenContractViolation && error?.message.contains("key \"site\"") == true, "\(error as Any)")
         #expect(error?.message.contains("token \"\(token.label)\"") == true && error?.hint != nil)

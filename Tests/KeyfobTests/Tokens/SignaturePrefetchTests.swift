@@ -16,8 +16,8 @@ import Testing
 
     init() throws {
         test = try TestKeychain()
-        let item = try test.keychain.generateKey(.p256, label: "key")
-        key = try test.keychain.tokenKey(for: item)
+        let item = try test.keychain.keys.generate(.p256, label: "key")
+        key = try test.keychain.keys.tokenKey(for: item)
     }
 
     /// Prefetches a signature and takes it. Other tests of this process may initialise SoftHSM in between.
@@ -63,7 +63,7 @@ import Testing
 
     @Test(arguments: [SignatureScheme.rsaPSS(.sha256), .rsaPKCS1(.sha256), .rsaPSS(.sha384), .rsaPKCS1(.sha512)])
     func `signatures of an RSA key are prefetched for each scheme separately`(_ scheme: SignatureScheme) throws {
-        let rsa = try test.keychain.tokenKey(for: test.keychain.generateKey(.rsa(bits: 2048), label: "rsa"))
+        let rsa = try test.keychain.keys.tokenKey(for: test.keychain.keys.generate(.rsa(bits: 2048), label: "rsa"))
         let message = Array("message".utf8)
         for kind in [scheme, .rsaPSS(.sha512), scheme, .rsaPSS(.sha256)] { rsa.beginNextSignature(using: kind) }
         for kind in [.rsaPSS(.sha512), scheme, scheme] {
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test func `signatures of an Ed25519 key are prefetched`() throws {
-        let edwards = try test.keychain.tokenKey(for: test.keychain.generateKey(.ed25519, label: "edwards"))
+        let edwards = try test.keychain.keys.tokenKey(for: test.keychain.keys.generate(.ed25519, label: "edwards"))
         let message = Array("message".utf8)
         edwards.beginNextSignature(using: .ed25519)
         #expect(try edwards.publicKey.verify(edwards.sign(message, using: .ed25519), of: message, using: .ed25519))
@@ -164,7 +164,7 @@ import Testing
             return (inMemory, named)
         }
         #expect(inMemory == 1 && named == 1)
-        _ = try test.keychain.generateKey(.p256, label: "second")
+        _ = try test.keychain.keys.generate(.p256, label: "second")
         #expect(try test.keychain.find(.key().keyClass(.private)).compactMap(\.label).sorted() == ["key", "second"])
         let listed = try test.keychain.token.readObjects().objects.filter { $0.objectClass == .privateKey }
         #expect(listed.count == 2)
@@ -193,7 +193,7 @@ import Testing
                 privateTemplate: AttributeTemplate(
                     names + [.isPrivate(true), .sign(true), .bool(.copyable, false)]))
         }
-        let single = try test.keychain.tokenKey(for: test.keychain.only(.key(label: "single").keyClass(.private)))
+        let single = try test.keychain.keys.tokenKey(for: test.keychain.only(.key(label: "single").keyClass(.private)))
         for _ in 0..<20 where single.ahead.inUse.begun == 0 { single.beginNextSignature(using: .ecdsa(.sha256)) }
         #expect(single.ahead.inUse == (begun: 1, isCopied: false))
         let signature = try single.sign(digest, using: .ecdsa(.sha256))

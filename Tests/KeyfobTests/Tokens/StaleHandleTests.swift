@@ -25,7 +25,7 @@ import Testing
         let keychain = test.keychain
         try makeKey(test)
         let old = try keychain.only(.key(label: "key").keyClass(.private))
-        let signer = try keychain.tokenKey(for: old)
+        let signer = try keychain.keys.tokenKey(for: old)
         let message = Array("message".utf8)
         #expect(try signer.publicKey.verify(signer.sign(message, using: .ecdsa(.sha256)), of: message, using: .ecdsa(.sha256)))
         try deleteKey(test)
@@ -37,7 +37,7 @@ import Testing
         #expect(code { _ = try signer.sign(message, using: .ecdsa(.sha256)) } == .itemNotFound)
         let new = try keychain.only(.key(label: "key").keyClass(.private))
         #expect(new.reference != reference)
-        let other = try keychain.tokenKey(for: new)
+        let other = try keychain.keys.tokenKey(for: new)
         #expect(try other.publicKey.verify(other.sign(message, using: .ecdsa(.sha256)), of: message, using: .ecdsa(.sha256)))
     }
 
@@ -87,7 +87,7 @@ import Testing
     @Test func `an item keeps its name when another tool changes the label of its object`() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
-        let key = try keychain.generateKey(.p256, label: "before", applicationTag: Data("tag".utf8))
+        let key = try keychain.keys.generate(.p256, label: "before", applicationTag: Data("tag".utf8))
         #expect(try keychain.find(.key(label: "before")).count == 2)
         // pkcs11-tool cannot relabel objects, but another user of the module can.
         try keychain.token.withSession(.change) { session in
@@ -100,7 +100,7 @@ import Testing
         #expect(found.applicationTag == Data("tag".utf8))
         #expect(try keychain.find(.key(label: "after")).isEmpty)
         #expect(try test.tool(["-O", "--type", "privkey"]).stdout.contains("after"))
-        #expect(try !keychain.tokenKey(for: found).sign([1], using: .ecdsa(.sha256)).isEmpty)
+        #expect(try !keychain.keys.tokenKey(for: found).sign([1], using: .ecdsa(.sha256)).isEmpty)
     }
 
     @Test func `an object that another tool removed can be added again`() throws {
@@ -155,10 +155,10 @@ import Testing
     @Test(arguments: [KeySpecification.p256, .rsa(bits: 2048)])
     func `a signature by a handle that now belongs to another key is not returned`(kind: KeySpecification) throws {
         let test = try TestKeychain()
-        let mine = try test.keychain.generateKey(kind, label: "mine")
-        let theirs = try test.keychain.generateKey(kind, label: "theirs")
+        let mine = try test.keychain.keys.generate(kind, label: "mine")
+        let theirs = try test.keychain.keys.generate(kind, label: "theirs")
         let keychain = distrusting(test.keychain)
-        let key = try keychain.tokenKey(for: mine)
+        let key = try keychain.keys.tokenKey(for: mine)
         let message = Array("message".utf8)
         let schemes: [SignatureScheme] = kind == .p256 ? [.ecdsa(.sha256)] : [.rsaPKCS1(.sha256), .rsaPSS(.sha256)]
         for scheme in schemes {
@@ -183,7 +183,7 @@ import Testing
     @Test func `a wrapping key's handle that now belongs to another key seals nothing`() throws {
         let test = try TestKeychain()
         let keychain = distrusting(test.keychain)
-        let id = try #require(test.keychain.wrappingKeyRows().first?.objectID)
+        let id = try #require(test.keychain.vaultRows.wrappingKeyRows().first?.objectID)
         try keychain.token.withSession(.create) { session in
             let other = try AESGCMKeyWrap().generateKey(label: "other", id: [9], isPermanent: true, in: session)
             keychain.token.remember(other, ofSecretKey: id, epoch: try keychain.token.pool().loginEpoch)

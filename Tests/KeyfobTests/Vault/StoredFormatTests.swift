@@ -55,8 +55,8 @@ import Testing
             }
             let keychain = try keychains.open(stored.name, options: options)
             try expect(keychain, toHave: stored)
-            #expect(try keychain.vaultFindings().isEmpty)
-            #expect(try keychain.secretFindings().isEmpty)
+            #expect(try keychain.integrity.findings().isEmpty)
+            #expect(try keychain.integrity.secretFindings().isEmpty)
             // Also removes the token from the directory that the tests of this process share.
             try keychains.delete(stored.name)
         }
@@ -107,7 +107,7 @@ import Testing
         #expect(keys.count == stored.keys.count)
         let message = Array("message".utf8)
         let found = try keys.map { key in
-            let tokenKey = try keychain.tokenKey(for: key)
+            let tokenKey = try keychain.keys.tokenKey(for: key)
             let scheme: SignatureScheme = if case .rsa = tokenKey.publicKey.algorithm {
                 .rsaPKCS1(.sha256)
             } else {

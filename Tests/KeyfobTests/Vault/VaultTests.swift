@@ -113,7 +113,7 @@ import Testing
         try keychain.add(GenericPassword(service: "s"), secret: nil)
         let holder = VaultLock(path: test.configuration.lockFile.filePath, name: "the vault")
         try holder.withLock(until: .after(.seconds(60))) {
-            #expect(code { _ = try keychain.generateKey(.p256, label: "k") } == .vaultBusy)
+            #expect(code { _ = try keychain.keys.generate(.p256, label: "k") } == .vaultBusy)
         }
     }
 

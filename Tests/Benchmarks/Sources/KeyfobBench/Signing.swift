@@ -17,8 +17,8 @@ extension KeyfobBench {
             let keychain = try Keychains(directories).create(
                 "bench", on: .existing(uri, .path(module), pin: SecretBytes(utf8: pin), pinSource: nil)
             ).keychain
-            let item = try keychain.generateKey(.p256, label: "bench")
-            let key = try keychain.tokenKey(for: item)
+            let item = try keychain.keys.generate(.p256, label: "bench")
+            let key = try keychain.keys.tokenKey(for: item)
             let digest = [UInt8](repeating: 7, count: 32)
             for count in threads {
                 _ = try key.signDigest(digest, using: .ecdsa(.sha256))

@@ -64,7 +64,7 @@ extension Vector {
             bench.expect(-25293, bench.copying(genp("b", "s") + wantsData).status)
             let control = SecAccessControl(protection: "ak", flags: .userPresence)
             bench.expect(0, bench.add(genp("a", "s", ["accc": control, "v_Data": Data("x".utf8)])))
-            let pin = try String(contentsOfFile: #require(bench.keychain.pinFile), encoding: .utf8)
+            let pin = try String(contentsOfFile: #require(bench.keychain.objects.pinFile), encoding: .utf8)
             for (answer, status) in [("another", -25293), (nil, -128)] as [(String?, OSStatus)] {
                 var options = Keychain.Options()
                 options.pinSource = try PINSource(parsing: "prompt")

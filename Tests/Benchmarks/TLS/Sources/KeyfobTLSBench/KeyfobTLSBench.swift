@@ -52,7 +52,7 @@ struct KeyfobTLSBench {
             // Its token goes with it.
             defer { withExtendedLifetime(throwaway) {} }
             let made = try Authority.issue(kind.algorithm)
-            let item = try await throwaway.keychain.importIdentity(
+            let item = try await throwaway.keychain.identities.importKeyPair(
                 key: made.key, certificate: made.certificate, label: "web"
             ).identity
             let identity = try await TLSIdentity.load(.identity(label: "web"), in: throwaway.keychain)
@@ -119,7 +119,7 @@ struct KeyfobTLSBench {
         let throwaway = try ThrowawayKeychain()
         defer { withExtendedLifetime(throwaway) {} }
         let made = try Authority.issue(kind.algorithm)
-        _ = try await throwaway.keychain.importIdentity(key: made.key, certificate: made.certificate, label: "web")
+        _ = try await throwaway.keychain.identities.importKeyPair(key: made.key, certificate: made.certificate, label: "web")
         let rotating = try await RotatingTLSIdentity(.identity(label: "web"), in: throwaway.keychain)
         var configuration = server == "following" ? rotating.serverConfiguration() : rotating.current.serverConfiguration()
         if server == "memory" {
@@ -168,7 +168,7 @@ struct KeyfobTLSBench {
         defer { withExtendedLifetime(throwaway) {} }
         let keychain = throwaway.keychain
         let first = try Authority.issue(.ec(.p256))
-        var old = try await keychain.importIdentity(key: first.key, certificate: first.certificate, label: "web").identity
+        var old = try await keychain.identities.importKeyPair(key: first.key, certificate: first.certificate, label: "web").identity
         let identity = try await RotatingTLSIdentity(
             .identity(label: "web"), in: keychain, interval: .milliseconds(100))
         let probe = LoopProbe()
@@ -185,7 +185,7 @@ struct KeyfobTLSBench {
                 try await Task.sleep(for: .milliseconds(1100))
                 let made = try Authority.issue(kinds[0])
                 kinds.append(kinds.removeFirst())
-                let new = try await keychain.importIdentity(key: made.key, certificate: made.certificate).identity
+                let new = try await keychain.identities.importKeyPair(key: made.key, certificate: made.certificate).identity
                 // It came under its own name, beside the old one; now it takes the name.
                 try await keychain.update(.certificate(label: "localhost"), [.label: .string("web")])
                 for await event in events where event.kind == .renewed { break }

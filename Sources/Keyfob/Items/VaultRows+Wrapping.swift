@@ -1,0 +1,110 @@
+import Foundation
+import KeyfobPrimitives
+import PKCS11
+
+/// Wrapping and unwrapping row keys with the token.
+extension VaultRows {
+    /// Wraps a row key for every active wrapping key of this keychain. Uses one token operation for each, and one more
+    /// the first time.
+    func recipients(of rowKey: SecretBytes, _ keys: VaultKeys) throws -> [Recipient] {
+        let active = try wrappingKeyRows().filter(\.isActive)
+        let rows = try active.filter { try isOwn($0, keys) }
+        guard !rows.isEmpty else {
+            guard let row = active.first else {
+                throw KeychainError(.wrappingKeyMissing, "keychain \"\(keychain.name)\" has no active wrapping key.")
+            }
+            // Throws the same error as unwrapping with a missing key.
+            _ = try keychain.token.withSession(.wrap) { try handle(of: row, isSealing: true, in: $0) }
+            throw KeychainError(
+                .vaultDamaged,
+                "wrapping key \"\(row.keyID)\" of keychain \"\(keychain.name)\" does not open what it sealed: "
+                    + "it was damaged, or is another one. Nothing was stored.",
+                remedies: [Remedy("Restore the token's files from a backup; then look", .checkKeychain(keychain.name))],
+                details: ["key": row.keyID])
+        }
+        return try rows.map { row in
+            let suite = try WrapSuites.named(row.suite)
+            let encryptedKey = try keychain.token.withSession(.wrap) { session in
+                try suite.wrap(rowKey, with: handle(of: row, isSealing: true, in: session), in: session)
+            }
+            return Recipient(wrappingKey: row.id, encryptedKey: encryptedKey)
+        }
+    }
+
+    /// Whether a wrapping key is intact and belongs to this keychain: it unwraps the metadata key, which is secret.
+    ///
+    /// Nothing else authenticates the rows of wrapping keys. An attacker who can write the vault and the token could
+    /// add a key that he knows, and read everything sealed from then on. Secrets sealed with a damaged key could not be
+    /// opened with a backup of the key. Such keys are not used for sealing, and are reported by ``vaultFindings()``.
+    /// Uses one token operation, once per process.
+    ///
+    /// - Throws: `KeychainError`; errors of the token that do not concern the key.
+    func isOwn(_ row: WrappingKeyRow, _ keys: VaultKeys) throws -> Bool {
+        try keychain.lockState.withLock({ $0.ownWrappingKeys.contains(row) }) || provesOwn(row, keys)
+    }
+
+    /// Checks a wrapping key with the token now, without the cached result.
+    ///
+    /// - Throws: `KeychainError`; errors of the token that do not concern the key.
+    func provesOwn(_ row: WrappingKeyRow, _ keys: VaultKeys) throws -> Bool {
+        let isOwn: Bool
+        do { isOwn = try unwrap(row.encryptedMetadataKey, row) == keys.metadataKey } catch let error as KeychainError
+            where [.vaultDamaged, .wrappingKeyMissing].contains(error.code)
+        { isOwn = false }
+        keychain.lockState.withLock { state in
+            if isOwn { state.ownWrappingKeys.insert(row) } else { state.ownWrappingKeys.remove(row) }
+        }
+        return isOwn
+    }
+
+    /// Unwraps a row key for the first recipient whose key is on the token. Uses one token operation.
+    func rowKey(of row: SealedRow) throws -> SecretBytes {
+        var rows = try wrappingKeyRows()
+        if !row.recipients.contains(where: { recipient in rows.contains { $0.id == recipient.wrappingKey } }) {
+            // Another process has made a new wrapping key since the rows were cached.
+            keychain.lockState.withLock { $0.wrappingKeys = [] }
+            rows = try wrappingKeyRows()
+        }
+        var missing: (any Error)?
+        for recipient in row.recipients {
+            guard let key = rows.first(where: { $0.id == recipient.wrappingKey }) else { continue }
+            // A damaged key opens nothing; another one may be intact.
+            do { return try unwrap(recipient.encryptedKey, key) } catch let error as KeychainError
+                where [.wrappingKeyMissing, .vaultDamaged].contains(error.code)
+            { missing = error }
+        }
+        throw missing ?? KeychainError.damagedItem(cause: nil)
+    }
+
+    /// Unwraps one key. Uses one token operation once the handle of the wrapping key is known.
+    func unwrap(_ encryptedKey: [UInt8], _ row: WrappingKeyRow) throws -> SecretBytes {
+        let suite = try WrapSuites.named(row.suite)
+        return try keychain.token.withSession(.unwrap) { session in
+            try suite.unwrap(encryptedKey, with: handle(of: row, in: session), in: session)
+        }
+    }
+
+    /// The wrapping keys of the vault.
+    func wrappingKeyRows() throws -> [WrappingKeyRow] {
+        let cached = keychain.lockState.withLock { $0.wrappingKeys }
+        guard cached.isEmpty else { return cached }
+        let rows = try keychain.store.read { try $0.wrappingKeys() }
+        keychain.lockState.withLock { $0.wrappingKeys = rows }
+        return rows
+    }
+
+    private func handle(
+        of row: WrappingKeyRow, isSealing: Bool = false, in session: borrowing Session
+    ) throws -> ObjectHandle {
+        guard let handle = try keychain.token.handle(ofSecretKey: row.objectID, isSealing: isSealing, in: session)
+        else {
+            throw KeychainError(
+                .wrappingKeyMissing,
+                "keychain \"\(keychain.name)\" needs key \"\(row.keyID)\" and token "
+                    + "\"\(keychain.token.label)\" does not have it.",
+                hint: "Was the token re-initialised, or the vault replaced? Restore its backup.",
+                details: ["key": row.keyID])
+        }
+        return handle
+    }
+}

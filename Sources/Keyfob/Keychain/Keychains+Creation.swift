@@ -1,0 +1,230 @@
+import Foundation
+import Glibc
+public import KeyfobPrimitives
+import KeyfobOpenSSL
+public import PKCS11
+
+/// Making keychains.
+extension Keychains {
+    /// The protection of the PIN of a token that Keyfob makes.
+    public enum Protection: Sendable {
+        /// A passphrase seals the PIN; unlocking requires the passphrase.
+        case passphrase(SecretBytes, source: PINSource?)
+        /// The PIN is in a file that only the owner can read; unlocking requires no input.
+        case file
+    }
+
+    /// The token of a new keychain.
+    public enum TokenChoice: Sendable {
+        /// A SoftHSM token that is made with the keychain.
+        case new(Protection)
+        /// An existing token, with the source of its PIN.
+        case existing(PKCS11URI, ModuleLocation, pin: SecretBytes, pinSource: PINSource?)
+    }
+
+    /// The results of making a keychain.
+    public struct Creation: Sendable {
+        /// The keychain, unlocked.
+        public let keychain: Keychain
+        /// A code that unlocks the keychain if the passphrase is lost.
+        ///
+        /// It is available only here; the caller stores it in a safe place.
+        public let recoveryCode: RecoveryCode?
+        /// The wrapping key's name.
+        public let wrappingKey: String
+        /// The wrap suite, by its JOSE name.
+        public let suite: String
+    }
+
+    /// Makes a keychain: token, wrapping key and vault.
+    ///
+    /// The call blocks for up to a second. It makes the keychain in a directory with a temporary name, which gets its
+    /// final name last, so that a kill leaves either a complete keychain or none. A kill may leave a token without a
+    /// keychain. If a step fails, the call removes what the earlier steps made.
+    ///
+    /// - Parameters:
+    ///   - name: The keychain's name. A keychain called `login` is the default one unless the user chooses another.
+    ///   - choice: The token.
+    ///   - options: The options of the open keychain.
+    ///   - makesDefault: Whether the keychain becomes the default one if there is none. Pass `true` only if the user
+    ///     expects it, because items stored later without naming a keychain go into it.
+    /// - Returns: The keychain, unlocked.
+    /// - Throws: `KeychainError` with code `duplicateKeychain`, `invalidArgument` for an invalid name,
+    ///   `moduleNotLoaded`, `mechanismUnsupported` if the token cannot wrap keys, or the code of an error of the token.
+    public func create(
+        _ name: String, on choice: TokenChoice, options: Keychain.Options = .init(), makesDefault: Bool = false
+    ) throws -> Creation {
+        if case .new = choice { try Self.validate(name, asToken: true) } else { try Self.validate(name) }
+        let deadline = Deadline.after(options.timeout)
+        try PrivateFile.createDirectory(folder)
+        guard !exists(name) else { throw KeychainError.duplicateKeychain(name) }
+        try clearRemains(for: name, until: deadline)
+        let draft = try KeychainDraft(name, in: folder)
+        let folder = draft.url
+        var configuration = KeychainConfiguration(
+            directory: folder, schema: KeychainConfiguration.schema, name: name, uuid: UUID(), token: "",
+            module: .softHSM, pinSource: nil, sealedPIN: nil, recoverySeal: nil, unlockTimeout: 8 * 3600,
+            created: Date())
+        var undo: [() throws -> Void] = [{ try KeychainDirectory.remove(folder) }]
+        var isNamed = false
+        do {
+            var recovery: RecoveryCode?
+            let pin: SecretBytes
+            switch choice {
+            case .new(let protection):
+                let token = try softHSM.createToken(label: freeLabel(for: name, until: deadline), deadline: deadline)
+                // The time for undoing does not depend on the caller's timeout, because no token may stay behind.
+                undo.append {
+                    try softHSM.destroyToken(token.uri, deadline: .after(max(options.timeout, .seconds(2))))
+                }
+                pin = token.pin
+                configuration.token = token.uri.description
+                recovery = try protect(pin, as: protection, &configuration)
+            case .existing(let uri, let module, let given, let source):
+                pin = given
+                configuration.token = uri.description
+                configuration.module = module
+                configuration.pinSource = source?.description
+            }
+            try write(configuration)
+            try SQLiteStore.create(path: configuration.vault, identity: Data(RandomBytes.bytes(count: 16)))
+            let unnamed = try open(configuration, options: options)
+            let id = Data(try RandomBytes.bytes(count: 20))
+            let row = try unnamed.createWrappingKey(pin: pin, id: id) {
+                guard configuration.module != .softHSM else { return }
+                undo.append { try unnamed.destroyWrappingKeys(id) }
+            }
+            // Asked before publication: a keychain called login is the default one as soon as it exists.
+            let becomesDefault = try makesDefault && defaultName() == nil
+            try draft.publish(as: directory(name))
+            isNamed = true
+            let keychain = try open(self.configuration(name), options: options)
+            try keychain.takeOver(unnamed)
+            if becomesDefault {
+                undo.append { try PrivateFile.remove(defaultFile) }
+                try setDefault(name)
+            }
+            return Creation(keychain: keychain, recoveryCode: recovery, wrappingKey: row.keyID, suite: row.suite)
+        } catch {
+            // A keychain that keeps its name keeps all its parts.
+            if isNamed, unsafe rename(directory(name).filePath, folder.filePath) != 0 { throw error }
+            // The first error is the one to report. Parts that cannot be removed stay behind.
+            for step in undo.reversed() { try? step() }
+            throw error
+        }
+    }
+
+    /// Returns the label of a new token: the keychain's name, with a number if another token has that label.
+    ///
+    /// A token of that label without a keychain may be left from a killed creation.
+    ///
+    /// - Throws: `KeychainError` if the tokens cannot be read.
+    private func freeLabel(for name: String, until deadline: Deadline) throws -> String {
+        // A token that a killed creation left with an incomplete file has a label once the file is restored.
+        try softHSM.heal(deadline: deadline)
+        // Making a token replaces one of the same label that has no PIN.
+        let taken = Set(try softHSM.tokens().filter(\.hasUserPIN).map(\.label))
+        var (label, number) = (name, 1)
+        while taken.contains(label) {
+            number += 1
+            var stem = name
+            while "\(stem)-\(number)".utf8.count > SoftHSMDirectory.longestLabel { stem.removeLast() }
+            label = "\(stem)-\(number)"
+        }
+        return label
+    }
+
+    /// Protects the PIN of a new token.
+    ///
+    /// - Returns: The recovery code for a passphrase; otherwise `nil`.
+    /// - Throws: `KeychainError` if the PIN cannot be sealed or its file cannot be written.
+    private func protect(
+        _ pin: SecretBytes, as protection: Protection, _ configuration: inout KeychainConfiguration
+    ) throws -> RecoveryCode? {
+        let uuid = configuration.uuid.uuidString.lowercased()
+        switch protection {
+        case .passphrase(let passphrase, let source):
+            let code = try RecoveryCode()
+            configuration.sealedPIN = try PassphraseSeal(pin, under: passphrase, keychain: uuid, purpose: .passphrase)
+            configuration.recoverySeal = try PassphraseSeal(pin, under: code.text, keychain: uuid, purpose: .recovery)
+            configuration.pinSource = source?.description
+            return code
+        case .file:
+            try PrivateFile.write(pin, to: configuration.pinFile)
+            configuration.pinSource = configuration.resolved(pinSource: KeychainConfiguration.ownPINSource)
+            return nil
+        }
+    }
+}
+
+extension Keychain {
+    /// Takes the lock state of `other`, which is the same keychain under a temporary name.
+    ///
+    /// - Throws: `KeychainError` if the PIN source cannot be read.
+    fileprivate func takeOver(_ other: Keychain) throws {
+        let source = try pinSource().source
+        var state = other.lockState.withLock { $0 }
+        state.pinSource = source.isInteractive ? nil : source
+        lockState.withLock { $0 = state }
+    }
+
+    /// Makes the first wrapping key and the metadata key, and leaves the keychain unlocked.
+    ///
+    /// - Parameters:
+    ///   - pin: The token's PIN.
+    ///   - id: The key's `CKA_ID`.
+    ///   - willGenerate: Called before the key is made, once the token has accepted the PIN and a wrap suite works.
+    /// - Returns: The row of the wrapping key.
+    /// - Throws: `KeychainError`, and errors of the token.
+    func createWrappingKey(
+        pin: SecretBytes, id: Data, willGenerate: () throws -> Void
+    ) throws -> WrappingKeyRow {
+        let source = try pinSource().source
+        lockState.withLock { ($0.pin, $0.pinSource) = (pin, source.isInteractive ? nil : source) }
+        let metadataKey = try RandomBytes.secret(count: 32)
+        let keyID = configuration.wrappingKeyLabel
+        let (suite, wrapped) = try token.writingObjects {
+            let made = try token.withSession(.generate, idempotent: false) { session in
+                let suite = try WrapSuites.choose(in: session)
+                try willGenerate()
+                let key = try suite.generateKey(label: keyID, id: [UInt8](id), isPermanent: true, in: session)
+                try AttributeReadBack.check(
+                    key, [.token(true), .isPrivate(true), .sensitive(true), .extractable(false), .id([UInt8](id))],
+                    in: session, token: token.label)
+                return (suite, try suite.wrap(metadataKey, with: key, in: session))
+            }
+            // Losing the key loses every password. `nil` makes the whole token durable: Keyfob's own token is as new as
+            // the key.
+            try token.changeDetector?.makeDurable(since: nil)
+            return made
+        }
+        var row = WrappingKeyRow(
+            keyID: keyID, suite: suite.name, objectID: id, encryptedMetadataKey: wrapped, created: SealedRow.now(),
+            isActive: true)
+        let keys = try VaultKeys(metadataKey: metadataKey, vault: store.identity)
+        row.id = try store.write(keys.tree) { writer in
+            try writer.beginRecord()
+            return try writer.insert(row)
+        }
+        lockState.withLock { state in
+            state.keys = keys
+            state.wrappingKeys = [row]
+            state.ownWrappingKeys = [row]
+        }
+        return row
+    }
+
+    /// Destroys the secret keys with an identifier that this keychain made.
+    ///
+    /// - Throws: The errors of the token.
+    func destroyWrappingKeys(_ id: Data) throws {
+        try token.writingObjects {
+            try token.withSession(.destroy) { session in
+                for handle in try session.findObjects([.objectClass(.secretKey), .id([UInt8](id)), .token(true)]) {
+                    try session.destroy(handle)
+                }
+            }
+        }
+        token.forgetHandles()
+    }
+}
