@@ -46,7 +46,8 @@ let package = Package(
         // C libraries of the system; each shim header holds only what Swift cannot import by itself.
         .systemLibrary(name: "CP11Kit", pkgConfig: "p11-kit-1", providers: [.apt(["libp11-kit-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
-        .systemLibrary(name: "CLinux"),
+        // Calls of Linux that need C.
+        .target(name: "CLinux"),
 
         .target(name: "KeyfobPrimitives", dependencies: ["CLinux"]),
         .target(name: "PKCS11", dependencies: ["CP11Kit", "KeyfobPrimitives"]),

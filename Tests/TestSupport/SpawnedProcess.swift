@@ -31,7 +31,7 @@ public final class SpawnedProcess: Sendable {
         for (target, descriptor) in [streams.input, streams.output, streams.error].enumerated() {
             unsafe posix_spawn_file_actions_adddup2(&actions, descriptor, Int32(target))
         }
-        unsafe posix_spawn_file_actions_addclosefrom_np(&actions, 3)
+        unsafe keyfob_close_from(&actions, 3)
         var attributes = posix_spawnattr_t()
         unsafe posix_spawnattr_init(&attributes)
         defer { unsafe posix_spawnattr_destroy(&attributes) }

@@ -21,7 +21,7 @@ extension SoftHSMDirectory {
                 .tokenAbsent, "the token's directory \(path) cannot be read.", details: ["path": path],
                 cause: KeychainError.file("read", path, errno))
         }
-        while syncfs(directory.descriptor) != 0 {
+        while keyfob_sync_file_system(directory.descriptor) != 0 {
             guard errno == EINTR else { throw .file("write", path, errno) }
         }
     }

@@ -1,18 +1,10 @@
-// Child processes and their descendants.
-#ifndef KEYFOB_CLINUX_PROCESS_TREE_H
-#define KEYFOB_CLINUX_PROCESS_TREE_H
+#define _GNU_SOURCE
+#include "CLinux.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
+#include <dirent.h>
 #include <stdint.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-/// Whether a child is still running. A child that has ended is not reaped.
-static inline int keyfob_is_running(pid_t child) {
+int keyfob_is_running(pid_t child) {
     siginfo_t state;
     state.si_signo = 0;
     int result;
@@ -22,7 +14,7 @@ static inline int keyfob_is_running(pid_t child) {
 }
 
 /// The parent of a process, from /proc/PID/stat; 0 if it is unknown. Async-signal-safe.
-static inline pid_t keyfob_parent(const char *name) {
+static pid_t parent_of(const char *name) {
     char path[64] = "/proc/";
     size_t end = 6;
     while (*name != 0 && end < 32) path[end++] = *name++;
@@ -44,25 +36,23 @@ static inline pid_t keyfob_parent(const char *name) {
 /// Adds the children of the processes in `tree` that are not in it yet, and returns the new count. Async-signal-safe.
 ///
 /// `tree` contains `count` processes and has room for `capacity`.
-static inline int keyfob_grow_tree(pid_t *tree, int count, int capacity) {
-    // The layout of getdents64(2), which glibc declares only with _GNU_SOURCE.
-    struct entry { uint64_t inode; int64_t offset; uint16_t length; uint8_t type; char name[]; };
+static int grow_tree(pid_t *tree, int count, int capacity) {
     int folder = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0) return count;
     _Alignas(uint64_t) char buffer[4096];
-    long size;
-    while ((size = syscall(SYS_getdents64, folder, buffer, sizeof buffer)) > 0) {
-        for (long at = 0; at < size;) {
-            const struct entry *entry = (const struct entry *)(const void *)(buffer + at);
-            at += entry->length;
+    ssize_t size;
+    while ((size = getdents64(folder, buffer, sizeof buffer)) > 0) {
+        for (ssize_t at = 0; at < size;) {
+            const struct dirent64 *entry = (const struct dirent64 *)(const void *)(buffer + at);
+            at += entry->d_reclen;
             pid_t process = 0;
-            const char *digit = entry->name;
+            const char *digit = entry->d_name;
             while (*digit >= '0' && *digit <= '9') process = process * 10 + (*digit++ - '0');
             if (*digit != 0 || process == 0) continue;
             int known = 0;
             for (int index = 0; index < count; index++) known |= tree[index] == process;
             if (known || count == capacity) continue;
-            pid_t parent = keyfob_parent(entry->name);
+            pid_t parent = parent_of(entry->d_name);
             for (int index = 0; index < count; index++) {
                 if (tree[index] != parent) continue;
                 tree[count++] = process;
@@ -74,11 +64,7 @@ static inline int keyfob_grow_tree(pid_t *tree, int count, int capacity) {
     return count;
 }
 
-/// Sends a signal to a process and all its descendants. Async-signal-safe (signal-safety(7)), and preserves `errno`.
-///
-/// All descendants are found before the first signal is sent, because the children of a process that ends get another
-/// parent.
-static inline void keyfob_signal_tree(pid_t root, int number) {
+void keyfob_signal_tree(pid_t root, int number) {
     int saved = errno;
     enum { capacity = 512 };
     pid_t tree[capacity] = {root};
@@ -86,10 +72,8 @@ static inline void keyfob_signal_tree(pid_t root, int number) {
     // Repeated until nothing is added, because /proc may list a child before its parent.
     for (int before = 0; before < count;) {
         before = count;
-        count = keyfob_grow_tree(tree, count, capacity);
+        count = grow_tree(tree, count, capacity);
     }
     for (int index = 0; index < count; index++) kill(tree[index], number);
     errno = saved;
 }
-
-#endif
