@@ -64,35 +64,24 @@ extension SoftHSMDirectory {
     ///   - serial: The token's serial number.
     ///   - label: The token's label.
     ///   - deadline: The limit for waiting for the directory's lock.
-    ///   - keepsCopies: Whether to keep the copy if the token is missing. A token whose file system is not mounted
-    ///     needs it when it comes back.
-    ///   - didLeave: Called once the token is removed for good, before its copies are deleted. A caller that stores
-    ///     more than the token records here that the token was removed and is not just missing.
     /// - Throws: `KeychainError` with code `tokenAbsent` unless there is a token with this serial number and label;
     ///   `tokenAmbiguous`; `timedOut` if another process holds the lock until `deadline`, or keeps rewriting a token so
-    ///   that it cannot be identified; errors of `didLeave`.
-    package func destroyToken(
-        serial: String, label: String, deadline: Deadline, keepingCopies keepsCopies: Bool = false,
-        didLeave: () throws(KeychainError) -> Void = {}
-    ) throws(KeychainError) {
+    ///   that it cannot be identified.
+    package func destroyToken(serial: String, label: String, deadline: Deadline) throws(KeychainError) {
         try holdingLock(until: deadline) { () throws(KeychainError) -> Void in
             let broken = try healLocked().unusable
             // A login of another process truncates the token's file for a moment, so wait for it.
             switch try awaitToken(serial: serial, label: label) {
             case .whole(let token):
-                try remove(token, didLeave: didLeave)
+                try remove(token)
                 return
             case .unclear where broken.isEmpty: throw rewriting(serial: serial, label: label)
             case .absent, .unclear: break
             }
-            if try isInGrave(serial: serial, label: label) {
-                try didLeave()
-                try removeCopies(serial: serial, label: label)
-                removeDebris()
-                return
-            }
+            let wasMoved = try isMovedAway(serial: serial, label: label)
             // A killed removal may have removed only the token itself.
-            if !keepsCopies { try removeCopies(serial: serial, label: label) }
+            try removeCopies(serial: serial, label: label)
+            guard !wasMoved else { return removeDebris() }
             throw KeychainError(
                 .tokenAbsent, "there is no token \"\(label)\" (serial \(serial)) in \(tokensDirectory.filePath).",
                 hint: "No token was removed.", details: ["token": label, "serial": serial])
@@ -106,20 +95,16 @@ extension SoftHSMDirectory {
             hint: "Try again when it has ended.", details: ["token": label, "serial": serial])
     }
 
-    /// Removes the token that `uri` names; see `destroyToken(serial:label:deadline:keepingCopies:didLeave:)`.
+    /// Removes the token that `uri` names; see `destroyToken(serial:label:deadline:)`.
     ///
     /// - Throws: `KeychainError` with code `invalidArgument` unless `uri` names a label and a serial number; the errors
     ///   of that method.
-    package func destroyToken(
-        _ uri: PKCS11URI, deadline: Deadline, keepingCopies keepsCopies: Bool = false,
-        didLeave: () throws(KeychainError) -> Void = {}
-    ) throws(KeychainError) {
+    package func destroyToken(_ uri: PKCS11URI, deadline: Deadline) throws(KeychainError) {
         guard let serial = uri.serial, let label = uri.token else {
             throw KeychainError(
                 .invalidArgument, "to remove a token its URI must name both its label and its serial number.")
         }
-        try destroyToken(
-            serial: serial, label: label, deadline: deadline, keepingCopies: keepsCopies, didLeave: didLeave)
+        try destroyToken(serial: serial, label: label, deadline: deadline)
     }
 
     /// Creates a token, and retries if SoftHSM fails.
@@ -252,73 +237,35 @@ extension SoftHSMDirectory {
         }
     }
 
-    /// Removes the directory of an unusable token without objects; does nothing if the token is usable or has objects.
-    ///
-    /// - Throws: `KeychainError` with code `timedOut` if another process holds the lock until `deadline`;
-    ///   `fileUnavailable`.
-    package func removeUnusableToken(_ identifier: String, deadline: Deadline) throws(KeychainError) {
-        try holdingLock(until: deadline) { () throws(KeychainError) in
-            guard try healLocked().unusable.contains(identifier) else { return }
-            let names = try OpenDirectory.names(
-                in: tokensDirectory.appendingPathComponent(identifier, isDirectory: true))
-            guard !names.contains(where: { $0.hasSuffix(".object") && $0 != "token.object" }) else { return }
-            try remove(identifier)
-        }
-    }
-
-    private func remove(
-        _ token: SoftHSMToken, didLeave: () throws(KeychainError) -> Void = {}
-    ) throws(KeychainError) {
-        try remove(token.directory.lastPathComponent, didLeave: didLeave)
-    }
-
-    private func remove(
-        _ identifier: String, didLeave: () throws(KeychainError) -> Void = {}
-    ) throws(KeychainError) {
+    private func remove(_ token: SoftHSMToken) throws(KeychainError) {
+        let identifier = token.directory.lastPathComponent
         let directory = tokensDirectory.appendingPathComponent(identifier, isDirectory: true)
-        let grave = root.appendingPathComponent(Self.gravePrefix + identifier, isDirectory: true)
-        if unsafe rename(directory.filePath, grave.filePath) != 0 {
+        let target = root.appendingPathComponent(Self.movedPrefix + identifier, isDirectory: true)
+        if unsafe rename(directory.filePath, target.filePath) != 0 {
             guard errno == EXDEV else { throw .file("remove", directory.filePath, errno) }
             // The tokens directory is a file system of its own.
-            try PrivateFile.createDirectory(innerGraves)
-            let inner = innerGraves.appendingPathComponent(identifier, isDirectory: true)
+            try PrivateFile.createDirectory(movedTokensDirectory)
+            let inner = movedTokensDirectory.appendingPathComponent(identifier, isDirectory: true)
             guard unsafe rename(directory.filePath, inner.filePath) == 0 else {
                 throw .file("remove", directory.filePath, errno)
             }
         }
         try PrivateFile.synchronizeDirectory(tokensDirectory)
-        try didLeave()
         try removeCopy(identifier)
         removeDebris()
     }
 
-    /// Finishes a removal that was killed after the token itself was removed; does nothing if the token exists.
-    ///
-    /// - Throws: `KeychainError` with code `timedOut` if another process holds the lock until `deadline`;
-    ///   `fileUnavailable`.
-    package func removeRest(of uri: PKCS11URI, deadline: Deadline) throws(KeychainError) {
-        guard let serial = uri.serial, let label = uri.token,
-            FileManager.default.fileExists(atPath: root.filePath)
-        else {
-            return
+    /// Whether `remove(_:)` has moved a token out of SoftHSM's directory, but was killed before deleting it.
+    private func isMovedAway(serial: String, label: String) throws(KeychainError) -> Bool {
+        var moved: [URL] = []
+        for name in try OpenDirectory.names(in: root) where name.hasPrefix(Self.movedPrefix) {
+            moved.append(root.appendingPathComponent(name, isDirectory: true))
         }
-        try holdingLock(until: deadline) { () throws(KeychainError) in
-            try removeCopies(serial: serial, label: label)
-            removeDebris()
+        for name in try OpenDirectory.names(in: movedTokensDirectory) where UUID(uuidString: name) != nil {
+            moved.append(movedTokensDirectory.appendingPathComponent(name, isDirectory: true))
         }
-    }
-
-    /// Whether `remove(_:didLeave:)` has moved a token out of SoftHSM's directory, but was killed before deleting it.
-    private func isInGrave(serial: String, label: String) throws(KeychainError) -> Bool {
-        var graves: [URL] = []
-        for name in try OpenDirectory.names(in: root) where name.hasPrefix(Self.gravePrefix) {
-            graves.append(root.appendingPathComponent(name, isDirectory: true))
-        }
-        for name in try OpenDirectory.names(in: innerGraves) where UUID(uuidString: name) != nil {
-            graves.append(innerGraves.appendingPathComponent(name, isDirectory: true))
-        }
-        for grave in graves {
-            let path = grave.appendingPathComponent("token.object", isDirectory: false).filePath
+        for directory in moved {
+            let path = directory.appendingPathComponent("token.object", isDirectory: false).filePath
             guard let file = try SoftHSMFile(path, limit: TokenFile.maximumLength + 1),
                 let content = TokenFile(file.bytes.copyBytes()), content.serial == serial, content.label == label
             else { continue }
@@ -347,23 +294,23 @@ extension SoftHSMDirectory {
         }
     }
 
-    private static var gravePrefix: String { "destroyed-" }
+    private static var movedPrefix: String { "destroyed-" }
 
     /// The destination of a removed token that cannot leave the file system of `tokens/`.
     ///
     /// SoftHSM opens every directory in `tokens/` and skips one without a `token.object`. It does not look into
     /// subdirectories.
-    private var innerGraves: URL { tokensDirectory.appendingPathComponent(".destroyed", isDirectory: true) }
+    private var movedTokensDirectory: URL { tokensDirectory.appendingPathComponent(".destroyed", isDirectory: true) }
 
-    /// Deletes what `remove(_:didLeave:)` has moved out of SoftHSM's directory, including remains of killed removals.
+    /// Deletes what `remove(_:)` has moved out of SoftHSM's directory, including remains of killed removals.
     private func removeDebris() {
         do {
             for name in try FileManager.default.contentsOfDirectory(atPath: root.filePath)
-            where name.hasPrefix(Self.gravePrefix) {
+            where name.hasPrefix(Self.movedPrefix) {
                 try FileManager.default.removeItem(at: root.appendingPathComponent(name, isDirectory: true))
             }
-            if FileManager.default.fileExists(atPath: innerGraves.filePath) {
-                try FileManager.default.removeItem(at: innerGraves)
+            if FileManager.default.fileExists(atPath: movedTokensDirectory.filePath) {
+                try FileManager.default.removeItem(at: movedTokensDirectory)
             }
         } catch {
             // No process reads it any more; the next removal tries again.

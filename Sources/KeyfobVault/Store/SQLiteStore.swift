@@ -99,20 +99,6 @@ package final class SQLiteStore: ItemStore {
         }
     }
 
-    /// Removes a vault and the files beside it: SQLite's journal and the lock of writers to the token.
-    ///
-    /// The vault goes first; a journal without its vault is removed by the next call. A file that does not exist is
-    /// ignored.
-    ///
-    /// - Throws: `KeychainError` if a file cannot be removed or the directory cannot be synced.
-    package static func remove(path: String) throws(KeychainError) {
-        let file = URL(fileURLWithPath: path, isDirectory: false)
-        if try PrivateFile.remove(file) { try PrivateFile.synchronizeDirectory(file.deletingLastPathComponent()) }
-        for suffix in ["-journal", ".lock"] {
-            try PrivateFile.remove(URL(fileURLWithPath: path + suffix, isDirectory: false))
-        }
-    }
-
     /// Opens a connection.
     ///
     /// - Parameter check: Called with the connection before SQLite reads or locks the file.

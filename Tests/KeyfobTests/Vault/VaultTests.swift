@@ -15,24 +15,6 @@ import Testing
         if let bytes { try bytes.write(to: URL(fileURLWithPath: test.configuration.vault)) }
     }
 
-    @Test func `a vault that cannot be removed keeps its journal, and a journal without its vault is removed`() throws {
-        let directory = try TemporaryDirectory()
-        let path = directory.file("vault.sqlite")
-        func exists(_ suffix: String) -> Bool { FileManager.default.fileExists(atPath: path + suffix) }
-        for suffix in ["-journal", ".lock"] { try directory.write("x".utf8, to: "vault.sqlite" + suffix) }
-        // A directory cannot be unlinked, not even by root.
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
-        #expect(code { try SQLiteStore.remove(path: path) } != nil)
-        #expect(exists("-journal") && exists(".lock"))
-        try FileManager.default.removeItem(atPath: path)
-        // The state after a kill that follows the first step.
-        try SQLiteStore.remove(path: path)
-        #expect(!exists("-journal") && !exists(".lock"))
-        try directory.write("x".utf8, to: "vault.sqlite")
-        try SQLiteStore.remove(path: path)
-        #expect(!exists(""))
-    }
-
     @Test func `a vault of a newer version is not opened`() throws {
         let test = try TestKeychain()
         try test.sql { try $0.execute(sql: "PRAGMA user_version = \(Schema.version + 1)") }
