@@ -43,48 +43,48 @@ struct PostgreSQL: Program {
             return "echo \"the check needs the root of the chain: keyfob cert import FILE\"; exit 77\n"
         }
         return """
-            command -v psql >/dev/null || { echo 'psql is not installed'; exit 127; }
-            programs=$(ls -d /usr/lib/postgresql/*/bin /usr/pgsql-*/bin 2>/dev/null | tail -n 1)
-            [ -x "$programs/postgres" ] || { echo "the check needs PostgreSQL's server, which is not installed"; exit 127; }
-            [ "$(id -u)" != 0 ] || { echo "PostgreSQL's server does not run as root: run this as the user that owns the keychain"; exit 77; }
-            \(Handshake.functions)
-            chain=\(ShellWord.quoted(chain))
-            openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout peer.key -out peer.pem -days 2 \\
-                -subj /CN=localhost -addext subjectAltName=DNS:localhost >peer.log 2>&1
-            # PostgreSQL maps the whole subject of a certificate, quoted, to a role.
-            name=$(openssl x509 -in "$chain" -noout -subject -nameopt RFC2253 | sed 's/^subject=//')
-            port=$(port)
-            "$programs/initdb" -D data -U keyfob -A trust >init.log 2>&1 || { cat init.log; exit 1; }
-            cp peer.pem peer.key "$chain" data/
-            chmod 600 data/peer.key
-            cat >>data/postgresql.conf <<CONFIGURATION
-            listen_addresses = '127.0.0.1'
-            port = $port
-            unix_socket_directories = ''
-            ssl = on
-            ssl_cert_file = 'peer.pem'
-            ssl_key_file = 'peer.key'
-            ssl_ca_file = 'authority.pem'
-            CONFIGURATION
-            cat >data/authority.pem <<CERTIFICATE
-            \(root.pem)
-            CERTIFICATE
-            printf 'hostssl all all 127.0.0.1/32 cert clientname=DN map=m\\n' >data/pg_hba.conf
-            printf 'm "%s" keyfob\\n' "$(printf %s "$name" | sed 's/"/""/g')" >data/pg_ident.conf
-            "$programs/postgres" -D data >server.log 2>&1 &
-            server=$!
-            for attempt in $(seq 150); do
-                if PGCONNECT_TIMEOUT=10 psql \\
-                    "host=localhost hostaddr=127.0.0.1 port=$port user=keyfob dbname=postgres sslmode=verify-full sslrootcert=peer.pem "\(ShellWord.quoted(connection)) \\
-                    -Atc 'select version from pg_stat_ssl where pid = pg_backend_pid()' >answer.log 2>&1
-                then
-                    break
-                fi
-                kill -0 "$server" 2>/dev/null || { cat server.log; exit 1; }
-                sleep 0.2
-            done
-            grep -q '^TLSv' answer.log || { cat answer.log server.log; exit 1; }
-            cat answer.log
+        command -v psql >/dev/null || { echo 'psql is not installed'; exit 127; }
+        programs=$(ls -d /usr/lib/postgresql/*/bin /usr/pgsql-*/bin 2>/dev/null | tail -n 1)
+        [ -x "$programs/postgres" ] || { echo "the check needs PostgreSQL's server, which is not installed"; exit 127; }
+        [ "$(id -u)" != 0 ] || { echo "PostgreSQL's server does not run as root: run this as the user that owns the keychain"; exit 77; }
+        \(Handshake.functions)
+        chain=\(ShellWord.quoted(chain))
+        openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout peer.key -out peer.pem -days 2 \\
+            -subj /CN=localhost -addext subjectAltName=DNS:localhost >peer.log 2>&1
+        # PostgreSQL maps the whole subject of a certificate, quoted, to a role.
+        name=$(openssl x509 -in "$chain" -noout -subject -nameopt RFC2253 | sed 's/^subject=//')
+        port=$(port)
+        "$programs/initdb" -D data -U keyfob -A trust >init.log 2>&1 || { cat init.log; exit 1; }
+        cp peer.pem peer.key "$chain" data/
+        chmod 600 data/peer.key
+        cat >>data/postgresql.conf <<CONFIGURATION
+        listen_addresses = '127.0.0.1'
+        port = $port
+        unix_socket_directories = ''
+        ssl = on
+        ssl_cert_file = 'peer.pem'
+        ssl_key_file = 'peer.key'
+        ssl_ca_file = 'authority.pem'
+        CONFIGURATION
+        cat >data/authority.pem <<CERTIFICATE
+        \(root.pem)
+        CERTIFICATE
+        printf 'hostssl all all 127.0.0.1/32 cert clientname=DN map=m\\n' >data/pg_hba.conf
+        printf 'm "%s" keyfob\\n' "$(printf %s "$name" | sed 's/"/""/g')" >data/pg_ident.conf
+        "$programs/postgres" -D data >server.log 2>&1 &
+        server=$!
+        for attempt in $(seq 150); do
+            if PGCONNECT_TIMEOUT=10 psql \\
+                "host=localhost hostaddr=127.0.0.1 port=$port user=keyfob dbname=postgres sslmode=verify-full sslrootcert=peer.pem "\(ShellWord.quoted(connection)) \\
+                -Atc 'select version from pg_stat_ssl where pid = pg_backend_pid()' >answer.log 2>&1
+            then
+                break
+            fi
+            kill -0 "$server" 2>/dev/null || { cat server.log; exit 1; }
+            sleep 0.2
+        done
+        grep -q '^TLSv' answer.log || { cat answer.log server.log; exit 1; }
+        cat answer.log
 
         """
     }
