@@ -83,14 +83,16 @@ extension TokenItems {
         }
     }
 
-    /// The objects that are visible without a login, each once and with the public name of its row.
+    /// The objects that are visible without a login, with the public names of their rows. Exact copies count once.
     func publicObjects() throws -> [TokenObject] {
         let names = try keychain.store.read { try $0.publicNames() }
         let hidden = Set(names.filter { $0.name == nil }.map(\.object))
         let known = Dictionary(names.map { ($0.object, $0.name) }) { first, _ in first }
         var seen: Set<Data> = []
         return try keychain.index.objects(nil).compactMap { object in
-            guard !hidden.contains(object.fingerprint), seen.insert(object.indexKey).inserted else { return nil }
+            // Two objects of one certificate may have different labels. Both are shown.
+            let identity = object.indexKey + (object.label?.labelBytes ?? Data())
+            guard !hidden.contains(object.fingerprint), seen.insert(identity).inserted else { return nil }
             var object = object
             object.parsed.name = known[object.fingerprint] ?? nil
             return object
