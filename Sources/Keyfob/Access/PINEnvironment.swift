@@ -18,7 +18,7 @@ public protocol Prompter: Sendable {
 /// One value serves a whole process, and its copies share memory. A secret that a source can give only once (an
 /// environment variable, a descriptor) is kept there for a later login.
 public struct PINEnvironment: Sendable {
-    /// Asks a person; `nil` if there is no terminal.
+    /// Asks the user; `nil` without a terminal.
     public var prompter: (any Prompter)?
 
     /// Whether asking is forbidden. Interactive sources then fail at once.

@@ -3,7 +3,7 @@ public import KeyfobPrimitives
 public import KeyfobOpenSSL
 import PKCS11
 
-/// The asynchronous forms; see ``Keychain``.
+/// The asynchronous forms. Each runs its blocking form on a thread of Keyfob.
 extension KeychainIdentities {
     /// Imports an identity.
     ///

@@ -31,7 +31,6 @@ public struct IdentityFinding: Sendable, Hashable {
 }
 
 extension KeychainIdentities {
-
     /// Checks an identity: key on the token, certificate, chain, trust, dates, and a test signature.
     ///
     /// Trust is that of the system and the keychain, for the usage of the certificate. An identity that neither trusts

@@ -3,7 +3,7 @@ import KeyfobPrimitives
 import KeyfobOpenSSL
 import PKCS11
 
-/// The asynchronous forms; see ``Keychain``.
+/// The asynchronous forms. Each runs its blocking form on a thread of Keyfob.
 extension KeychainIntegrity {
     /// The findings of a check of the vault.
     ///

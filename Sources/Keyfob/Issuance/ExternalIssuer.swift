@@ -8,7 +8,7 @@ public struct ExternalIssuer: Codable, Hashable, Sendable {
     public let kind: String
     /// The name of the issuer in messages, such as the host of a server.
     public let name: String
-    /// What the module needs to find the issuer again, in a form of its own. It holds no secrets.
+    /// What the module needs to find the issuer again, in a format that only the module reads. It holds no secrets.
     public let settings: Data
 
     /// Creates a description of an issuer.

@@ -3,9 +3,8 @@ import KeyfobPrimitives
 import KeyfobOpenSSL
 public import PKCS11
 
-/// The token as other programs see it: its public certificates, and the URIs of its objects.
+/// The URIs by which other programs find the objects on the token.
 extension KeychainObjects {
-
     /// The RFC 7512 URI by which other programs find a certificate or key on the token.
     ///
     /// For an identity, this is the URI of the private key. If the PIN is in a file, the URI names the file, so that a
