@@ -22,8 +22,8 @@
 #include <openssl/x509_vfy.h>
 #include <openssl/x509v3.h>
 
-/// The KDF of ANSI X9.63 (EVP_KDF-X963(7)).
-static inline int keyfob_x963(EVP_KDF *kdf, const char *digest, const void *secret, size_t secret_count,
+/// A KDF that takes a digest, a secret and public information: EVP_KDF-X963(7), EVP_KDF-SS(7).
+static inline int keyfob_kdf(EVP_KDF *kdf, const char *digest, const void *secret, size_t secret_count,
                               const void *info, size_t info_count, unsigned char *output, size_t output_count) {
     OSSL_PARAM parameters[4], *next = parameters;
     EVP_KDF_CTX *context = EVP_KDF_CTX_new(kdf);

@@ -86,7 +86,7 @@ extension KeychainIntegrity {
     /// - Throws: `KeychainError`; `vaultUnavailable`, `tokenAbsent`, and the errors of `unlock()`.
     package func missingWrappingKeys() throws -> [VaultFinding] {
         try keychain.vaultRows.wrappingKeyRows().compactMap { row in
-            if try keychain.token.hasSecretKey(row.objectID) { return nil }
+            if try isOnToken(row) { return nil }
             return VaultFinding(
                 .wrappingKeyAbsent,
                 "wrapping key \"\(row.keyID)\" is not on token \"\(keychain.token.label)\": "
@@ -97,7 +97,7 @@ extension KeychainIntegrity {
     /// The findings about wrapping keys that are on the token and do not open what they sealed.
     private func damagedWrappingKeys(_ keys: VaultKeys) throws -> [VaultFinding] {
         try keychain.vaultRows.wrappingKeyRows().compactMap { row in
-            guard try keychain.token.hasSecretKey(row.objectID) else { return nil }
+            guard try isOnToken(row) else { return nil }
             let reason: String
             do {
                 if try keychain.vaultRows.provesOwn(row, keys) { return nil }
@@ -110,6 +110,10 @@ extension KeychainIntegrity {
                 "wrapping key \"\(row.keyID)\" does not open what it sealed (\(reason)). Nothing is sealed with it any "
                     + "more; passwords that only it opens need a backup of the token's files")
         }
+    }
+
+    private func isOnToken(_ row: WrappingKeyRow) throws -> Bool {
+        try keychain.token.hasWrappingKey(row.objectID, WrapSuites.named(row.suite).keyClass)
     }
 
     /// The finding about a vault without an active wrapping key.

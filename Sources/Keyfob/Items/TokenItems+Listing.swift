@@ -305,7 +305,7 @@ extension TokenItems {
     /// - Parameter owners: The wrapping keys of the other keychains, read when first needed. Keep it for one search
     ///   only, because other processes create and remove keychains.
     private func isWrappingKey(_ object: TokenObject, _ owners: inout WrappingKeyOwners?) -> Bool {
-        guard object.objectClass == .secretKey else { return false }
+        guard object.objectClass != .certificate else { return false }
         // An unreadable vault is reported elsewhere.
         let rows = (try? keychain.vaultRows.wrappingKeyRows()) ?? []
         if rows.contains(where: { $0.objectID == object.id }) { return true }

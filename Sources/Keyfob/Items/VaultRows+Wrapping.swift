@@ -1,11 +1,13 @@
 import Foundation
+import KeyfobOpenSSL
 import KeyfobPrimitives
 import PKCS11
 
 /// Wrapping and unwrapping row keys with the token.
 extension VaultRows {
-    /// Wraps a row key for every active wrapping key of this keychain. Uses one token operation for each, and one more
-    /// the first time.
+    /// Wraps a row key for every active wrapping key of this keychain.
+    ///
+    /// Uses one token operation for each secret key, and one more the first time. A key pair needs none.
     func recipients(of rowKey: SecretBytes, _ keys: VaultKeys) throws -> [Recipient] {
         let active = try wrappingKeyRows().filter(\.isActive)
         let rows = try active.filter { try isOwn($0, keys) }
@@ -14,7 +16,7 @@ extension VaultRows {
                 throw KeychainError(.wrappingKeyMissing, "keychain \"\(keychain.name)\" has no active wrapping key.")
             }
             // Throws the same error as unwrapping with a missing key.
-            _ = try keychain.token.withSession(.wrap) { try handle(of: row, isSealing: true, in: $0) }
+            _ = try keychain.token.withSession(.wrap) { try wrappingKey(row, isSealing: true, in: $0) }
             throw KeychainError(
                 .vaultDamaged,
                 "wrapping key \"\(row.keyID)\" of keychain \"\(keychain.name)\" does not open what it sealed: "
@@ -23,34 +25,41 @@ extension VaultRows {
                 details: ["key": row.keyID])
         }
         return try rows.map { row in
-            let suite = try WrapSuites.named(row.suite)
-            let encryptedKey = try keychain.token.withSession(.wrap) { session in
-                try suite.wrap(rowKey, with: handle(of: row, isSealing: true, in: session), in: session)
-            }
-            return Recipient(wrappingKey: row.id, encryptedKey: encryptedKey)
+            Recipient(wrappingKey: row.id, encryptedKey: try wrap(rowKey, for: row))
         }
     }
 
-    /// Whether a wrapping key is intact and belongs to this keychain: it unwraps the metadata key, which is secret.
+    private func wrap(_ rowKey: SecretBytes, for row: WrappingKeyRow) throws -> [UInt8] {
+        let suite = try WrapSuites.named(row.suite)
+        if let suite = suite as? any PublicKeyWrapSuite { return try suite.wrap(rowKey, for: publicKey(of: row)) }
+        return try keychain.token.withSession(.wrap) { session in
+            try suite.wrap(rowKey, with: wrappingKey(row, isSealing: true, in: session), in: session)
+        }
+    }
+
+    /// Whether a wrapping key is intact and belongs to this keychain.
     ///
-    /// Nothing else authenticates the rows of wrapping keys. An attacker who can write the vault and the token could
-    /// add a key that he knows, and read everything sealed from then on. Secrets sealed with a damaged key could not be
-    /// opened with a backup of the key. Such keys are not used for sealing, and are reported by ``vaultFindings()``.
-    /// Uses one token operation, once per process.
+    /// A secret key has to unwrap the metadata key, which uses one token operation, once per process. The public half
+    /// of a key pair has a code that is made with the metadata key. Nothing else authenticates the rows of wrapping
+    /// keys. An attacker who can write the vault and the token could add a key that he knows, and read everything
+    /// sealed from then on. Secrets sealed with a damaged key could not be opened with a backup of the key. Such keys
+    /// are not used for sealing, and are reported by ``vaultFindings()``.
     ///
     /// - Throws: `KeychainError`; errors of the token that do not concern the key.
     func isOwn(_ row: WrappingKeyRow, _ keys: VaultKeys) throws -> Bool {
-        try keychain.lockState.withLock({ $0.ownWrappingKeys.contains(row) }) || provesOwn(row, keys)
+        if try WrapSuites.named(row.suite) is any PublicKeyWrapSuite { return try keys.authenticates(row) }
+        return try keychain.lockState.withLock({ $0.ownWrappingKeys.contains(row) }) || provesOwn(row, keys)
     }
 
     /// Checks a wrapping key with the token now, without the cached result.
     ///
     /// - Throws: `KeychainError`; errors of the token that do not concern the key.
     func provesOwn(_ row: WrappingKeyRow, _ keys: VaultKeys) throws -> Bool {
-        let isOwn: Bool
-        do { isOwn = try unwrap(row.encryptedMetadataKey, row) == keys.metadataKey } catch let error as KeychainError
+        var isOwn: Bool
+        do { isOwn = try openMetadataKey(row) == keys.metadataKey } catch let error as KeychainError
             where [.vaultDamaged, .wrappingKeyMissing].contains(error.code)
         { isOwn = false }
+        if row.publicKey != nil { isOwn = try isOwn && keys.authenticates(row) }
         keychain.lockState.withLock { state in
             if isOwn { state.ownWrappingKeys.insert(row) } else { state.ownWrappingKeys.remove(row) }
         }
@@ -80,7 +89,18 @@ extension VaultRows {
     func unwrap(_ encryptedKey: [UInt8], _ row: WrappingKeyRow) throws -> SecretBytes {
         let suite = try WrapSuites.named(row.suite)
         return try keychain.token.withSession(.unwrap) { session in
-            try suite.unwrap(encryptedKey, with: handle(of: row, in: session), in: session)
+            try suite.unwrap(encryptedKey, with: wrappingKey(row, in: session), in: session)
+        }
+    }
+
+    /// Opens the metadata key that a wrapping key seals. Uses one token operation.
+    ///
+    /// - Throws: `KeychainError`; `vaultDamaged` if another key sealed it, or if it was changed.
+    func openMetadataKey(_ row: WrappingKeyRow) throws -> SecretBytes {
+        let suite = try WrapSuites.named(row.suite)
+        return try keychain.token.withSession(.unwrap) { session in
+            try suite.openMetadataKey(
+                row.encryptedMetadataKey, of: keychain.store.identity, with: wrappingKey(row, in: session), in: session)
         }
     }
 
@@ -93,10 +113,20 @@ extension VaultRows {
         return rows
     }
 
-    private func handle(
-        of row: WrappingKeyRow, isSealing: Bool = false, in session: borrowing Session
-    ) throws -> ObjectHandle {
-        guard let handle = try keychain.token.handle(ofSecretKey: row.objectID, isSealing: isSealing, in: session)
+    private func publicKey(of row: WrappingKeyRow) throws -> PublicKey {
+        guard let information = row.publicKey else { throw KeychainError.damagedItem(cause: nil) }
+        do { return try PublicKey(subjectPublicKeyInfo: information) } catch {
+            throw KeychainError.damagedItem(cause: error)
+        }
+    }
+
+    private func wrappingKey(
+        _ row: WrappingKeyRow, isSealing: Bool = false, in session: borrowing Session
+    ) throws -> WrappingKey {
+        let keyClass = try WrapSuites.named(row.suite).keyClass
+        guard
+            let handle = try keychain.token.handle(
+                ofWrappingKey: row.objectID, keyClass, isSealing: isSealing, in: session)
         else {
             throw KeychainError(
                 .wrappingKeyMissing,
@@ -105,6 +135,6 @@ extension VaultRows {
                 hint: "Was the token re-initialised, or the vault replaced? Restore its backup.",
                 details: ["key": row.keyID])
         }
-        return handle
+        return WrappingKey(handle: handle, publicKey: try row.publicKey == nil ? nil : publicKey(of: row))
     }
 }

@@ -231,12 +231,12 @@ extension Keychain {
                 .wrappingKeyMissing, "keychain \"\(name)\" has no wrapping key.",
                 hint: "Its token cannot wrap keys; passwords need another token.")
         }
-        let metadataKey = try vaultRows.unwrap(row.encryptedMetadataKey, row)
+        let keys = try VaultKeys(metadataKey: vaultRows.openMetadataKey(row), vault: store.identity)
         lockState.withLock { state in
             state.wrappingKeys = rows
             state.ownWrappingKeys.insert(row)
         }
-        return try VaultKeys(metadataKey: metadataKey, vault: store.identity)
+        return keys
     }
 
     /// Records that the token has refused the current PIN. A PIN that an earlier unlock left is not sent again.

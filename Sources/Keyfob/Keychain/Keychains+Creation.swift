@@ -45,14 +45,18 @@ extension Keychains {
     /// - Parameters:
     ///   - name: The keychain's name. A keychain called `login` is the default one unless the user chooses another.
     ///   - choice: The token.
+    ///   - wrappingKey: The URI of the key on an existing token that seals the keychain; `nil` to make one. Keyfob never
+    ///     changes or destroys a key that it did not make.
     ///   - options: The options of the open keychain.
     ///   - makesDefault: Whether the keychain becomes the default one if there is none. Pass `true` only if the user
     ///     expects it, because items stored later without naming a keychain go into it.
     /// - Returns: The keychain, unlocked.
     /// - Throws: `KeychainError` with code `duplicateKeychain`, `invalidArgument` for an invalid name,
-    ///   `moduleNotLoaded`, `mechanismUnsupported` if the token cannot wrap keys, or the code of an error of the token.
+    ///   `moduleNotLoaded`, `itemNotFound` or `ambiguous` if `wrappingKey` does not name one key,
+    ///   `mechanismUnsupported` if the token cannot wrap keys with it, or the code of an error of the token.
     public func create(
-        _ name: String, on choice: TokenChoice, options: Keychain.Options = .init(), makesDefault: Bool = false
+        _ name: String, on choice: TokenChoice, wrappingKey: PKCS11URI? = nil, options: Keychain.Options = .init(),
+        makesDefault: Bool = false
     ) throws -> Creation {
         if case .new = choice { try Self.validate(name, asToken: true) } else { try Self.validate(name) }
         let deadline = Deadline.after(options.timeout)
@@ -90,9 +94,12 @@ extension Keychains {
             try SQLiteStore.create(path: configuration.vault, identity: Data(RandomBytes.bytes(count: 16)))
             let unnamed = try open(configuration, options: options)
             let id = Data(try RandomBytes.bytes(count: 20))
-            let row = try unnamed.createWrappingKey(pin: pin, id: id) {
-                guard configuration.module != .softHSM else { return }
-                undo.append { try unnamed.destroyWrappingKeys(id) }
+            let row: WrappingKeyRow
+            if let wrappingKey {
+                row = try unnamed.adoptWrappingKey(wrappingKey, pin: pin)
+            } else {
+                if configuration.module != .softHSM { undo.append { try unnamed.destroyWrappingKeys(id) } }
+                row = try unnamed.createWrappingKey(pin: pin, id: id)
             }
             // Asked before publication: a keychain called login is the default one as soon as it exists.
             let becomesDefault = try makesDefault && defaultName() == nil
@@ -166,65 +173,5 @@ extension Keychain {
         var state = other.lockState.withLock { $0 }
         state.pinSource = source.isInteractive ? nil : source
         lockState.withLock { $0 = state }
-    }
-
-    /// Makes the first wrapping key and the metadata key, and leaves the keychain unlocked.
-    ///
-    /// - Parameters:
-    ///   - pin: The token's PIN.
-    ///   - id: The key's `CKA_ID`.
-    ///   - willGenerate: Called before the key is made, once the token has accepted the PIN and a wrap suite works.
-    /// - Returns: The row of the wrapping key.
-    /// - Throws: `KeychainError`, and errors of the token.
-    func createWrappingKey(
-        pin: SecretBytes, id: Data, willGenerate: () throws -> Void
-    ) throws -> WrappingKeyRow {
-        let source = try pinSource().source
-        lockState.withLock { ($0.pin, $0.pinSource) = (pin, source.isInteractive ? nil : source) }
-        let metadataKey = try RandomBytes.secret(count: 32)
-        let keyID = configuration.wrappingKeyLabel
-        let (suite, wrapped) = try token.writingObjects {
-            let made = try token.withSession(.generate, idempotent: false) { session in
-                let suite = try WrapSuites.choose(in: session)
-                try willGenerate()
-                let key = try suite.generateKey(label: keyID, id: [UInt8](id), isPermanent: true, in: session)
-                try AttributeReadBack.check(
-                    key, [.token(true), .isPrivate(true), .sensitive(true), .extractable(false), .id([UInt8](id))],
-                    in: session, token: token.label)
-                return (suite, try suite.wrap(metadataKey, with: key, in: session))
-            }
-            // Losing the key loses every password. `nil` makes the whole token durable: Keyfob's own token is as new as
-            // the key.
-            try token.changeDetector?.makeDurable(since: nil)
-            return made
-        }
-        var row = WrappingKeyRow(
-            keyID: keyID, suite: suite.name, objectID: id, encryptedMetadataKey: wrapped, created: SealedRow.now(),
-            isActive: true)
-        let keys = try VaultKeys(metadataKey: metadataKey, vault: store.identity)
-        row.id = try store.write(keys.tree) { writer in
-            try writer.beginRecord()
-            return try writer.insert(row)
-        }
-        lockState.withLock { state in
-            state.keys = keys
-            state.wrappingKeys = [row]
-            state.ownWrappingKeys = [row]
-        }
-        return row
-    }
-
-    /// Destroys the secret keys with an identifier that this keychain made.
-    ///
-    /// - Throws: The errors of the token.
-    func destroyWrappingKeys(_ id: Data) throws {
-        try token.writingObjects {
-            try token.withSession(.destroy) { session in
-                for handle in try session.findObjects([.objectClass(.secretKey), .id([UInt8](id)), .token(true)]) {
-                    try session.destroy(handle)
-                }
-            }
-        }
-        token.forgetHandles()
     }
 }

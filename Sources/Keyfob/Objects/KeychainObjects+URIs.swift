@@ -86,7 +86,7 @@ extension KeychainObjects {
 
 extension TokenObject {
     /// Whether the object attributes of a URI match the object.
-    fileprivate func isNamed(by uri: PKCS11URI) -> Bool {
+    func isNamed(by uri: PKCS11URI) -> Bool {
         if let wanted = uri.object {
             guard let own = label == nil ? "" : label?.text, own.isIdentical(to: wanted) else { return false }
         }

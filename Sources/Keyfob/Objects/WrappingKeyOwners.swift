@@ -39,7 +39,7 @@ struct WrappingKeyOwners {
 
     /// The name of the keychain that a key seals; `nil` for any other object.
     func keychain(sealedBy object: TokenObject) -> String? {
-        guard object.objectClass == .secretKey else { return nil }
+        guard object.objectClass != .certificate else { return nil }
         return names[object.id] ?? object.label?.text.flatMap { namesByLabel[$0] }
     }
 }

@@ -46,12 +46,9 @@ public struct X963KDF: Sendable {
     private init() {}
 
     /// The limit for one derivation in bytes. The count may come from a peer's message.
-    public static let maximumCount = 1 << 24
+    public static let maximumCount = DigestKDF.maximumCount
 
-    private static let algorithm: OwnedPointer? = {
-        guard let kdf = unsafe EVP_KDF_fetch(nil, "X963KDF", nil) else { return nil }
-        return unsafe OwnedPointer(adopting: kdf) { unsafe EVP_KDF_free($0) }
-    }()
+    private static let function = DigestKDF(name: "X963KDF")
 
     /// Derives `count` bytes from the shared secret.
     ///
@@ -60,15 +57,49 @@ public struct X963KDF: Sendable {
     public static func derive(
         secret: SecretBytes, sharedInfo: [UInt8], count: Int, digest: Digest
     ) throws -> SecretBytes {
-        guard !secret.isEmpty, (1...maximumCount).contains(count) else {
-            throw CryptoError(.invalidInput, "X9.63 takes a secret and makes 1 to \(maximumCount) bytes")
+        try function.derive(secret: secret, information: sharedInfo, count: count, digest: digest)
+    }
+}
+
+/// The Concat KDF with SHA-256 (NIST SP 800-56A section 5.8.1), which JOSE uses after a key agreement.
+package struct ConcatKDF: Sendable {
+    private init() {}
+
+    private static let function = DigestKDF(name: "SSKDF")
+
+    /// Derives `count` bytes from the shared secret.
+    ///
+    /// - Throws: `CryptoError` (`invalidInput`) for an empty secret or a count below 1; `OpenSSLError` if libcrypto
+    ///   fails.
+    package static func derive(secret: SecretBytes, otherInfo: [UInt8], count: Int) throws -> SecretBytes {
+        try function.derive(secret: secret, information: otherInfo, count: count, digest: .sha256)
+    }
+}
+
+/// A KDF of libcrypto that hashes a secret, a counter and public information.
+private struct DigestKDF: Sendable {
+    static let maximumCount = 1 << 24
+
+    private let name: String
+    private let algorithm: OwnedPointer?
+
+    init(name: String) {
+        self.name = name
+        algorithm = unsafe EVP_KDF_fetch(nil, name, nil).map { kdf in
+            unsafe OwnedPointer(adopting: kdf) { unsafe EVP_KDF_free($0) }
+        }
+    }
+
+    func derive(secret: SecretBytes, information: [UInt8], count: Int, digest: Digest) throws -> SecretBytes {
+        guard !secret.isEmpty, (1...Self.maximumCount).contains(count) else {
+            throw CryptoError(.invalidInput, "\(name) takes a secret and makes 1 to \(Self.maximumCount) bytes")
         }
         guard let algorithm else { throw OpenSSLError(draining: "EVP_KDF_fetch") }
         return try unsafe SecretBytes(count: count) { (output) throws(OpenSSLError) in
             try unsafe algorithm.withPointer { (kdf) throws(OpenSSLError) in
                 try unsafe secret.withUnsafeBytes { (secret) throws(OpenSSLError) in
-                    try check("EVP_KDF_derive", unsafe keyfob_x963(
-                        kdf, digest.name, secret.baseAddress, secret.count, sharedInfo, sharedInfo.count,
+                    try check("EVP_KDF_derive", unsafe keyfob_kdf(
+                        kdf, digest.name, secret.baseAddress, secret.count, information, information.count,
                         output.baseAddress, count))
                 }
             }

@@ -137,13 +137,13 @@ extension TokenStore {
         return try session.attributes([.subject], of: handle)[.subject]?.isEmpty ?? true
     }
 
-    /// Whether the token has a secret key with this id. Asks the token itself.
+    /// Whether the token has a wrapping key with this id. Asks the token itself.
     ///
     /// - Throws: `KeychainError`.
-    package func hasSecretKey(_ id: Data) throws -> Bool {
+    package func hasWrappingKey(_ id: Data, _ keyClass: ObjectClass) throws -> Bool {
         // Another program may have removed the key since this process found it.
         forgetHandles()
-        func look() throws -> Bool { try withSession(.read) { try handle(ofSecretKey: id, in: $0) } != nil }
+        func look() throws -> Bool { try withSession(.read) { try handle(ofWrappingKey: id, keyClass, in: $0) } != nil }
         let generation = generation
         return try look() || regainObjects(since: generation) && look()
     }

@@ -53,8 +53,8 @@ package final class TokenStore: Sendable {
         /// The PIN that the pool was given last, until the logout.
         var given: TokenPIN?
         var handles: [HandleKey: CachedHandle] = [:]
-        /// The handles of secret keys by id. A keychain has one or two of them.
-        var secretKeys: [(id: Data, cached: CachedHandle)] = []
+        /// The handles of wrapping keys by id. A keychain has one or two of them.
+        var wrappingKeys: [(id: Data, cached: CachedHandle)] = []
         /// Whether the token never reuses handles; `nil` before it was asked.
         var keepsHandles: Bool?
         /// The keys with which the token has refused a mechanism with its parameters.
@@ -325,7 +325,7 @@ package final class TokenStore: Sendable {
         forgettings.add(1, ordering: .sequentiallyConsistent)
         state.withLock { state in
             state.handles.removeAll()
-            state.secretKeys.removeAll()
+            state.wrappingKeys.removeAll()
             // A new key may allow mechanisms that its predecessor did not.
             state.refusing.removeAll()
         }
@@ -346,11 +346,11 @@ package final class TokenStore: Sendable {
         state.withLock { $0.handles[HandleKey(object)] = CachedHandle(handle: handle, epoch: epoch) }
     }
 
-    /// Caches the handle of a secret key that was found in a login epoch.
-    package func remember(_ handle: ObjectHandle, ofSecretKey id: Data, epoch: Int) {
+    /// Caches the handle of a wrapping key that was found in a login epoch.
+    package func remember(_ handle: ObjectHandle, ofWrappingKey id: Data, epoch: Int) {
         state.withLock { state in
-            state.secretKeys.removeAll { $0.id == id }
-            state.secretKeys.append((id, CachedHandle(handle: handle, epoch: epoch)))
+            state.wrappingKeys.removeAll { $0.id == id }
+            state.wrappingKeys.append((id, CachedHandle(handle: handle, epoch: epoch)))
         }
     }
 
@@ -364,7 +364,7 @@ package final class TokenStore: Sendable {
     /// - before a change, and before a decryption on such a token, the handle is verified (`verifiedHandle`);
     /// - a signature by such a token is verified with the public key before it is returned (`TokenKey`), which proves
     ///   the key and takes less time than a round trip to the token;
-    /// - a wrapping key is verified before it wraps on such a token (`handle(ofSecretKey:)`).
+    /// - a wrapping key is verified before it wraps on such a token (`handle(ofWrappingKey:)`).
     package func handle(of object: TokenObject, in session: borrowing Session) throws -> ObjectHandle {
         let key = HandleKey(object)
         let epoch = try pool().loginEpoch
@@ -401,33 +401,39 @@ package final class TokenStore: Sendable {
         return found
     }
 
-    /// The handle of a secret key by its id, searched once for each login; `nil` if the token has no such key.
+    /// The handle of a wrapping key by its id, searched once for each login; `nil` if the token has no such key.
     ///
-    /// - Parameter isSealing: Whether the key is going to seal something. Then, on tokens that may reuse handles, a
-    ///   cached handle is verified, because nothing could open what a wrong key has sealed. Opening needs no check: a
-    ///   wrong key fails, and the error says so.
+    /// - Parameters:
+    ///   - id: The `CKA_ID` of the key.
+    ///   - keyClass: The class of the key: a secret or private key.
+    ///   - isSealing: Whether the key is going to seal something. Then, on tokens that may reuse handles, a cached
+    ///     handle is verified, because nothing could open what a wrong key has sealed. Opening needs no check: a wrong
+    ///     key fails, and the error says so.
+    ///   - session: A session of the token.
     package func handle(
-        ofSecretKey id: Data, isSealing: Bool = false, in session: borrowing Session
+        ofWrappingKey id: Data, _ keyClass: ObjectClass, isSealing: Bool = false, in session: borrowing Session
     ) throws -> ObjectHandle? {
         let epoch = try pool().loginEpoch
-        let known = state.withLock { state in state.secretKeys.first { $0.id == id }?.cached }
+        let known = state.withLock { state in state.wrappingKeys.first { $0.id == id }?.cached }
         if let cached = known, cached.epoch == epoch {
-            if try !isSealing || keepsHandles() || isSecretKey(cached.handle, id, in: session) { return cached.handle }
+            if try !isSealing || keepsHandles() || isKey(cached.handle, keyClass, id, in: session) { return cached.handle }
             forgetHandles()
         }
         // Only private keys: any program can put public ones on the token, so those must not seal anything.
         let template: AttributeTemplate = [
-            .objectClass(.secretKey), .id([UInt8](id)), .token(true), .isPrivate(true),
+            .objectClass(keyClass), .id([UInt8](id)), .token(true), .isPrivate(true),
         ]
         guard let handle = try session.findObjects(template, limit: 1).first else { return nil }
-        remember(handle, ofSecretKey: id, epoch: epoch)
+        remember(handle, ofWrappingKey: id, epoch: epoch)
         return handle
     }
 
-    private func isSecretKey(_ handle: ObjectHandle, _ id: Data, in session: borrowing Session) throws -> Bool {
+    private func isKey(
+        _ handle: ObjectHandle, _ keyClass: ObjectClass, _ id: Data, in session: borrowing Session
+    ) throws -> Bool {
         do throws(PKCS11Error) {
             let values = try session.attributes([.objectClass, .id], of: handle)
-            return values.objectClass == .secretKey && values[.id] == [UInt8](id)
+            return values.objectClass == keyClass && values[.id] == [UInt8](id)
         } catch {
             guard error.recovery == .lookUpAgain else { throw error }
             return false

@@ -5,15 +5,16 @@ package import PKCS11
 ///
 /// The key passes through a session object, because tokens wrap objects and not bytes. SoftHSM silently zero-pads keys
 /// whose length is not a multiple of eight bytes; row keys have 32 bytes.
-package struct AESKeyWrapSuite: WrapSuite {
+package struct AESKeyWrapSuite: SecretKeyWrapSuite {
     package var name: String { "A256KW" }
 
+    package var mechanisms: [MechanismType] { [.aesKeyGeneration, .aesKeyWrap] }
+
     package func generateKey(
-        label: String, id: [UInt8], isPermanent: Bool, in session: borrowing Session
-    ) throws -> ObjectHandle {
-        try session.generateKey(
-            Mechanism(.aesKeyGeneration),
-            template: .wrappingKey(label: label, id: id, isPermanent: isPermanent, wrapsObjects: true))
+        label: String, id: [UInt8], in session: borrowing Session
+    ) throws -> (key: ObjectHandle, publicKey: ObjectHandle?) {
+        let template = AttributeTemplate.wrappingKey(label: label, id: id, wrapsObjects: true)
+        return (try session.generateKey(Mechanism(.aesKeyGeneration), template: template), nil)
     }
 
     private static let carrier: AttributeTemplate = [
@@ -22,13 +23,13 @@ package struct AESKeyWrapSuite: WrapSuite {
     ]
 
     package func wrap(
-        _ key: SecretBytes, with wrappingKey: ObjectHandle, in session: borrowing Session
+        _ key: SecretBytes, with wrappingKey: WrappingKey, in session: borrowing Session
     ) throws -> [UInt8] {
         var template = Self.carrier
         template.append(.secret(.value, key))
         let object = try session.create(template)
         let wrapped: [UInt8]
-        do { wrapped = try session.wrap(object, with: wrappingKey, using: Mechanism(.aesKeyWrap)) } catch {
+        do { wrapped = try session.wrap(object, with: wrappingKey.handle, using: Mechanism(.aesKeyWrap)) } catch {
             try session.destroy(object)
             throw error
         }
@@ -37,9 +38,9 @@ package struct AESKeyWrapSuite: WrapSuite {
     }
 
     package func unwrap(
-        _ bytes: [UInt8], with wrappingKey: ObjectHandle, in session: borrowing Session
+        _ bytes: [UInt8], with wrappingKey: WrappingKey, in session: borrowing Session
     ) throws -> SecretBytes {
-        let object = try session.unwrap(bytes, with: wrappingKey, using: Mechanism(.aesKeyWrap), template: Self.carrier)
+        let object = try session.unwrap(bytes, with: wrappingKey.handle, using: Mechanism(.aesKeyWrap), template: Self.carrier)
         let value = try session.secretAttribute(.value, of: object)
         try session.destroy(object)
         guard let value else {
@@ -47,9 +48,5 @@ package struct AESKeyWrapSuite: WrapSuite {
                 function: .getAttributeValue, returnValue: .attributeSensitive, detail: "an unwrapped key")
         }
         return value
-    }
-
-    package func members(of bytes: [UInt8]) -> (header: [(name: String, value: String)], encryptedKey: [UInt8]) {
-        ([], bytes)
     }
 }

@@ -1,144 +1,163 @@
+package import Foundation
+package import KeyfobOpenSSL
 package import KeyfobPrimitives
 package import PKCS11
 
-/// A way to wrap 32-byte keys under a key on the token.
+/// A way to wrap 32-byte keys, so that only a key on the token unwraps them.
 ///
 /// Suites have their JOSE names (RFC 7518 section 4.1), so that a row can be printed as a JWE that any JOSE tool opens.
-/// A new keychain tries the suites to choose one, because a listed mechanism may not work. An asymmetric suite would
-/// fit the same calls; its `wrap` could use only the public key.
 package protocol WrapSuite: Sendable {
     /// The name of the suite: `alg` of JOSE.
     var name: String { get }
 
-    /// Makes a wrapping key on the token that is sensitive, not extractable, and usable only for wrapping.
+    /// The class of the object that unwraps.
+    var keyClass: ObjectClass { get }
+
+    /// The mechanisms that a token lists if it can make a key for the suite and use it.
+    var mechanisms: [MechanismType] { get }
+
+    /// Returns whether a key on the token has the class and type that the suite takes.
+    func fits(_ key: TokenObject) -> Bool
+
+    /// Makes a wrapping key on the token that is sensitive, not extractable, and made only for wrapping.
+    ///
+    /// - Parameters:
+    ///   - label: The `CKA_LABEL` of all objects of the key.
+    ///   - id: The `CKA_ID` of all objects of the key.
+    ///   - session: A session of the token.
+    /// - Returns: The handle of the key, and of its public half if it has one.
+    /// - Throws: `PKCS11Error`.
     func generateKey(
-        label: String, id: [UInt8], isPermanent: Bool, in session: borrowing Session
-    ) throws -> ObjectHandle
+        label: String, id: [UInt8], in session: borrowing Session
+    ) throws -> (key: ObjectHandle, publicKey: ObjectHandle?)
 
-    /// Wraps a key with one call of the token.
-    func wrap(_ key: SecretBytes, with wrappingKey: ObjectHandle, in session: borrowing Session) throws -> [UInt8]
+    /// Wraps a key.
+    ///
+    /// - Throws: `PKCS11Error`; `CryptoError` if the public key does not fit the suite.
+    func wrap(_ key: SecretBytes, with wrappingKey: WrappingKey, in session: borrowing Session) throws -> [UInt8]
 
-    /// Unwraps a key with one call of the token.
-    func unwrap(_ bytes: [UInt8], with wrappingKey: ObjectHandle, in session: borrowing Session) throws -> SecretBytes
+    /// Unwraps a key with one operation of the token.
+    ///
+    /// - Throws: `PKCS11Error`; `KeychainError` with code `vaultDamaged` if the bytes were changed.
+    func unwrap(_ bytes: [UInt8], with wrappingKey: WrappingKey, in session: borrowing Session) throws -> SecretBytes
+
+    /// Seals a vault's metadata key, so that the result can neither be opened nor made without the token.
+    ///
+    /// - Throws: The errors of `unwrap(_:with:in:)`.
+    func sealMetadataKey(
+        _ key: SecretBytes, of vault: Data, with wrappingKey: WrappingKey, in session: borrowing Session
+    ) throws -> [UInt8]
+
+    /// Opens the result of `sealMetadataKey` with one operation of the token.
+    ///
+    /// - Throws: The errors of `unwrap(_:with:in:)`.
+    func openMetadataKey(
+        _ sealed: [UInt8], of vault: Data, with wrappingKey: WrappingKey, in session: borrowing Session
+    ) throws -> SecretBytes
 
     /// Returns the members of a JWE recipient for a wrapped key: the header parameters beside `alg` and `kid`, and
     /// `encrypted_key`.
-    func members(of bytes: [UInt8]) -> (header: [(name: String, value: String)], encryptedKey: [UInt8])
+    func members(of bytes: [UInt8]) -> (header: [(name: String, value: JOSEHeaderValue)], encryptedKey: [UInt8])
 }
 
-/// The suites that this version knows.
-package enum WrapSuites {
-    /// All suites, the preferred one first.
-    package static let all: [any WrapSuite] = [AESGCMKeyWrap(), AESKeyWrapSuite()]
+/// A key on the token that wraps.
+package struct WrappingKey: Sendable {
+    /// The object that unwraps, in the current login.
+    package let handle: ObjectHandle
+    /// The public half; `nil` for a secret key.
+    package let publicKey: PublicKey?
 
-    /// Returns the suite with a JOSE name.
-    ///
-    /// - Throws: `KeychainError` with code `vaultTooNew` for an unknown name.
-    package static func named(_ name: String) throws(KeychainError) -> any WrapSuite {
-        guard let suite = all.first(where: { $0.name == name }) else {
-            throw KeychainError(
-                .vaultTooNew, "the keychain wraps its keys with \(name), which this program does not know.",
-                hint: "Update keyfob. Nothing was changed.")
-        }
-        return suite
-    }
-
-    /// Returns the first suite that the token carries out: generate, wrap, unwrap, compare, and reject a changed byte.
-    ///
-    /// The probe uses only session keys, so nothing stays on the token. A keychain keeps its suite for its lifetime, so
-    /// transient errors and errors of the device do not decide against a suite.
-    ///
-    /// - Throws: `KeychainError` with code `mechanismUnsupported`, which names the failures; `PKCS11Error` for an error
-    ///   that does not show what the token supports.
-    package static func choose(in session: borrowing Session) throws -> any WrapSuite {
-        var failures: [String] = []
-        for suite in all {
-            do {
-                try prove(suite, attempts: 3, in: session)
-                return suite
-            } catch let error as PKCS11Error {
-                guard error.isRefusalOfSuite || error.isUninformative else { throw error }
-                failures.append("\(suite.name) (\(error.function.rawValue): \(error.returnValue.name))")
-            } catch let error as KeychainError {
-                // The token's result does not have the form of the suite.
-                failures.append("\(suite.name) (\(error.message))")
-            }
-        }
-        throw KeychainError(
-            .mechanismUnsupported,
-            "this token can wrap keys in no way that Keyfob knows: \(failures.joined(separator: ", ")).",
-            hint: "Every keychain needs one of them, for the key that seals its passwords. Use another token.")
-    }
-
-    /// Tries a suite, and tries it again after an error that gives no reason.
-    ///
-    /// Some tokens return such an error for an unsupported mechanism, and most return it for transient failures.
-    private static func prove(_ suite: any WrapSuite, attempts: Int, in session: borrowing Session) throws {
-        do { try prove(suite, in: session) } catch
-            let error as PKCS11Error where error.isUninformative && attempts > 1
-        {
-            try prove(suite, attempts: attempts - 1, in: session)
-        }
-    }
-
-    private static func prove(_ suite: any WrapSuite, in session: borrowing Session) throws {
-        let id = try session.random(count: 20)
-        let key = try suite.generateKey(label: "keyfob-probe", id: id, isPermanent: false, in: session)
-        // A key that is not destroyed here ends with the session.
-        defer { try? session.destroy(key) }
-        let sample = SecretBytes(try session.random(count: 32))
-        var wrapped = try suite.wrap(sample, with: key, in: session)
-        guard try suite.unwrap(wrapped, with: key, in: session) == sample, wrapped.count > 32 else {
-            throw KeychainError(.tokenContractViolation, "a wrapped key came back changed")
-        }
-        wrapped[wrapped.count - 1] ^= 1
-        do { _ = try suite.unwrap(wrapped, with: key, in: session) } catch { return }
-        throw KeychainError(.tokenContractViolation, "a changed byte was not noticed")
+    package init(handle: ObjectHandle, publicKey: PublicKey? = nil) {
+        self.handle = handle
+        self.publicKey = publicKey
     }
 }
 
-extension ReturnValue {
-    /// `CKR_VENDOR_DEFINED`, the first of the values that vendors define.
-    fileprivate static let firstOfVendors: UInt = 0x8000_0000
-}
+/// A suite that wraps and unwraps with a secret key, by one operation of the token each.
+package protocol SecretKeyWrapSuite: WrapSuite {}
 
-extension PKCS11Error {
-    /// Whether the token lacks something that a suite needs; other errors do not answer this question.
-    package var isRefusalOfSuite: Bool {
-        [
-            .mechanismInvalid, .mechanismParameterInvalid, .argumentsBad, .functionNotSupported, .actionProhibited,
-            .templateInconsistent, .templateIncomplete, .attributeTypeInvalid,
-            .attributeValueInvalid, .attributeReadOnly, .attributeSensitive, .keySizeRange, .keyTypeInconsistent,
-            .keyFunctionNotPermitted, .keyNotWrappable, .keyUnextractable, .keyNotNeeded, .wrappingKeySizeRange,
-            .wrappingKeyTypeInconsistent, .unwrappingKeySizeRange, .unwrappingKeyTypeInconsistent, .wrappedKeyInvalid,
-            .wrappedKeyLengthRange, .dataInvalid, .dataLengthRange, .encryptedDataInvalid, .encryptedDataLengthRange,
-            .aeadDecryptFailed,
-        ].contains(returnValue)
+extension SecretKeyWrapSuite {
+    package var keyClass: ObjectClass { .secretKey }
+
+    package func fits(_ key: TokenObject) -> Bool { key.objectClass == .secretKey && key.keyType == .aes }
+
+    package func sealMetadataKey(
+        _ key: SecretBytes, of vault: Data, with wrappingKey: WrappingKey, in session: borrowing Session
+    ) throws -> [UInt8] {
+        try wrap(key, with: wrappingKey, in: session)
     }
 
-    /// Whether the error says that something failed, but not why.
-    fileprivate var isUninformative: Bool {
-        [.generalError, .functionFailed].contains(returnValue)
-            || returnValue.rawValue >= ReturnValue.firstOfVendors
+    package func openMetadataKey(
+        _ sealed: [UInt8], of vault: Data, with wrappingKey: WrappingKey, in session: borrowing Session
+    ) throws -> SecretBytes {
+        try unwrap(sealed, with: wrappingKey, in: session)
     }
+
+    package func members(
+        of bytes: [UInt8]
+    ) -> (header: [(name: String, value: JOSEHeaderValue)], encryptedKey: [UInt8]) { ([], bytes) }
 }
 
-extension AttributeTemplate {
-    /// An AES-256 key that seals a vault: sensitive, not extractable, and permitted for one use.
+/// A suite that wraps in software with a public key, and unwraps with the private key on the token.
+///
+/// Wrapping needs neither the token nor a login. Anybody can do it, so a wrapped key does not show that it was made by
+/// its keychain. Therefore the metadata key is not wrapped. It is encrypted under a key that is derived from a number
+/// that only the private key computes, and which is the same each time.
+package protocol PublicKeyWrapSuite: WrapSuite {
+    /// Wraps a key with a public key.
     ///
-    /// - Parameters:
-    ///   - label: The label of the key.
-    ///   - id: The `CKA_ID` of the key.
-    ///   - isPermanent: Whether the key is a token object; otherwise it is a session object.
-    ///   - wrapsObjects: Whether the key wraps and unwraps objects; otherwise it encrypts and decrypts bytes.
-    package static func wrappingKey(
-        label: String, id: [UInt8], isPermanent: Bool, wrapsObjects: Bool
-    ) -> AttributeTemplate {
-        [
-            .objectClass(.secretKey), .keyType(.aes), .ulong(.valueLength, 32), .label(label), .id(id),
-            .token(isPermanent), .isPrivate(true), .sensitive(true), .extractable(false),
-            .bool(.encrypt, !wrapsObjects), .bool(.decrypt, !wrapsObjects), .bool(.wrap, wrapsObjects),
-            .bool(.unwrap, wrapsObjects), .bool(.sign, false), .bool(.verify, false), .bool(.derive, false),
-        ]
+    /// - Throws: `CryptoError` if the public key does not fit the suite.
+    func wrap(_ key: SecretBytes, for publicKey: PublicKey) throws -> [UInt8]
+
+    /// Returns the number that the private key computes from a public message, with one operation of the token.
+    ///
+    /// - Throws: `PKCS11Error`; `KeychainError` with code `tokenContractViolation` if the number is wrong.
+    func privateNumber(
+        for message: [UInt8], with wrappingKey: WrappingKey, in session: borrowing Session
+    ) throws -> SecretBytes
+}
+
+extension PublicKeyWrapSuite {
+    package var keyClass: ObjectClass { .privateKey }
+
+    package func wrap(
+        _ key: SecretBytes, with wrappingKey: WrappingKey, in session: borrowing Session
+    ) throws -> [UInt8] {
+        try wrap(key, for: wrappingKey.known)
+    }
+
+    package func sealMetadataKey(
+        _ key: SecretBytes, of vault: Data, with wrappingKey: WrappingKey, in session: borrowing Session
+    ) throws -> [UInt8] {
+        try AESKeyWrap.wrap(key, key: keyEncryptionKey(of: vault, with: wrappingKey, in: session))
+    }
+
+    package func openMetadataKey(
+        _ sealed: [UInt8], of vault: Data, with wrappingKey: WrappingKey, in session: borrowing Session
+    ) throws -> SecretBytes {
+        let key = try keyEncryptionKey(of: vault, with: wrappingKey, in: session)
+        do { return try AESKeyWrap.unwrap(sealed, key: key) } catch let error as CryptoError {
+            throw KeychainError.damagedItem(cause: error)
+        }
+    }
+
+    private func keyEncryptionKey(
+        of vault: Data, with wrappingKey: WrappingKey, in session: borrowing Session
+    ) throws -> SecretBytes {
+        let message = Array("keyfob 1 metadata key".utf8) + vault
+        let number = try privateNumber(for: message, with: wrappingKey, in: session)
+        return try HKDF.derive(key: number, salt: [UInt8](vault), info: Array(name.utf8), count: 32)
+    }
+}
+
+extension WrappingKey {
+    /// The public half of a key pair.
+    ///
+    /// - Throws: `KeychainError` with code `vaultDamaged` if the vault does not have it.
+    package var known: PublicKey {
+        get throws {
+            guard let publicKey else { throw KeychainError.damagedItem(cause: nil) }
+            return publicKey
+        }
     }
 }

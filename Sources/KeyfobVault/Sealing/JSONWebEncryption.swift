@@ -6,10 +6,10 @@ import Foundation
 package struct JSONWebEncryption {
     /// One recipient: its header parameters, among them `alg` and `kid`, and the wrapped key.
     package struct RecipientMembers {
-        package let header: [(name: String, value: String)]
+        package let header: [(name: String, value: JOSEHeaderValue)]
         package let encryptedKey: [UInt8]
 
-        package init(header: [(name: String, value: String)], encryptedKey: [UInt8]) {
+        package init(header: [(name: String, value: JOSEHeaderValue)], encryptedKey: [UInt8]) {
             self.header = header
             self.encryptedKey = encryptedKey
         }
@@ -28,7 +28,7 @@ package struct JSONWebEncryption {
     /// The JSON text.
     package var serialized: String {
         let members = recipients.map { recipient -> String in
-            let fields = recipient.header.map { "\(Self.quote($0.name)):\(Self.quote($0.value))" }
+            let fields = recipient.header.map { "\(Self.quote($0.name)):\(Self.serialized($0.value))" }
             let encryptedKey = Base64URL.encode(recipient.encryptedKey)
             return "\"header\":{\(fields.joined(separator: ","))},\"encrypted_key\":\(Self.quote(encryptedKey))"
         }
@@ -40,6 +40,14 @@ package struct JSONWebEncryption {
             """
         if members.count == 1 { return "{\(members[0]),\(common)}" }
         return "{\"recipients\":[\(members.map { "{\($0)}" }.joined(separator: ","))],\(common)}"
+    }
+
+    private static func serialized(_ value: JOSEHeaderValue) -> String {
+        switch value {
+        case .string(let text): quote(text)
+        case .object(let members):
+            "{\(members.map { "\(quote($0.name)):\(quote($0.value))" }.joined(separator: ","))}"
+        }
     }
 
     /// Returns a JSON string.

@@ -11,6 +11,7 @@ package struct VaultKeys: Sendable {
     private let vault: Data
     private let attributeKey: AESGCM
     private let indexKey: HMACSHA256
+    private let wrappingKeyKey: HMACSHA256
     /// The key that authenticates the vault's record of its rows.
     package let tree: RowTreeKey
     private let classDigests: [(itemClass: ItemClass, digest: Data)]
@@ -28,6 +29,7 @@ package struct VaultKeys: Sendable {
         let indexKey = try HMACSHA256(key: derive("index"))
         self.indexKey = indexKey
         tree = RowTreeKey(try HMACSHA256(key: derive("tree")))
+        wrappingKeyKey = try HMACSHA256(key: derive("wrapping key"))
         classDigests = try ItemClass.allCases.map { itemClass in
             let code = try indexKey.authenticationCode(for: Array("class\(itemClass.rawValue)".utf8))
             return (itemClass, Data(code.prefix(8)))
@@ -122,6 +124,27 @@ package struct VaultKeys: Sendable {
             message += bytes
         }
         return Data(try indexKey.authenticationCode(for: message))
+    }
+
+    // MARK: Wrapping keys
+
+    /// Returns the code that authenticates the public half of a wrapping key, with its suite, name and `CKA_ID`.
+    ///
+    /// Row keys are wrapped with the public half without a check by the token. An attacker who can write the vault must
+    /// not be able to replace it.
+    package func code(of row: WrappingKeyRow) throws -> Data {
+        var message: [UInt8] = []
+        for part in [Data(row.suite.utf8), Data(row.keyID.utf8), row.objectID, row.publicKey ?? Data()] {
+            message += UInt32(part.count).bigEndianBytes
+            message += part
+        }
+        return Data(try wrappingKeyKey.authenticationCode(for: message))
+    }
+
+    /// Returns whether this vault's metadata key authenticates the public half of a wrapping key.
+    package func authenticates(_ row: WrappingKeyRow) throws -> Bool {
+        guard row.publicKey != nil, let code = row.publicKeyCode else { return false }
+        return constantTimeEqual(code, try self.code(of: row))
     }
 
     // MARK: Ciphertext

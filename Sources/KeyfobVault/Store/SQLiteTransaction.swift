@@ -143,15 +143,15 @@ package struct SQLiteTransaction: StoreWriter {
 
     package func wrappingKeys() throws -> [WrappingKeyRow] {
         let sql = """
-            SELECT id, key_id, suite, object_id, encrypted_metadata_key, created, is_active
+            SELECT id, key_id, suite, object_id, encrypted_metadata_key, public_key, public_key_code, created, is_active
             FROM wrapping_key ORDER BY id
             """
         return try Row.fetchAll(db.cachedStatement(sql: sql)).map {
             WrappingKeyRow(
                 id: try $0.decode(atIndex: 0), keyID: try $0.decode(atIndex: 1), suite: try $0.decode(atIndex: 2),
                 objectID: try $0.decode(atIndex: 3), encryptedMetadataKey: $0.bytes(4),
-                created: try $0.decode(atIndex: 5),
-                isActive: try $0.decode(atIndex: 6))
+                publicKey: try $0.decode(atIndex: 5), publicKeyCode: try $0.decode(atIndex: 6),
+                created: try $0.decode(atIndex: 7), isActive: try $0.decode(atIndex: 8))
         }
     }
 
@@ -274,11 +274,13 @@ package struct SQLiteTransaction: StoreWriter {
 
     package func insert(_ key: WrappingKeyRow) throws -> Int64 {
         let sql = """
-            INSERT INTO wrapping_key (key_id, suite, object_id, encrypted_metadata_key, created, is_active)
-            VALUES (?, ?, ?, ?, ?, ?)
+            INSERT INTO wrapping_key (
+                key_id, suite, object_id, encrypted_metadata_key, public_key, public_key_code, created, is_active)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
             """
         try db.cachedStatement(sql: sql).execute(arguments: [
-            key.keyID, key.suite, key.objectID, Data(key.encryptedMetadataKey), key.created, key.isActive,
+            key.keyID, key.suite, key.objectID, Data(key.encryptedMetadataKey), key.publicKey, key.publicKeyCode,
+            key.created, key.isActive,
         ])
         return db.lastInsertedRowID
     }

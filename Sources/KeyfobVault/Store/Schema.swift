@@ -79,6 +79,8 @@ package enum Schema {
             suite TEXT NOT NULL,
             object_id BLOB NOT NULL,
             encrypted_metadata_key BLOB NOT NULL,
+            public_key BLOB,
+            public_key_code BLOB,
             created INTEGER NOT NULL,
             is_active INTEGER NOT NULL
         );

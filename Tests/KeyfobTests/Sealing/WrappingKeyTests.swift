@@ -26,7 +26,7 @@ import Testing
                 .extractable(true), .label("planted"), .id(id), .encrypt(true), .decrypt(true), .wrap(true),
                 .unwrap(true), .secret(.value, RandomBytes.secret(count: 32)),
             ])
-            return try suite.wrap(other, with: handle, in: session)
+            return try suite.wrap(other, with: WrappingKey(handle: handle), in: session)
         }
         // At the front: the last one unlocks.
         try test.sql {

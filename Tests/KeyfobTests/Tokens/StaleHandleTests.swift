@@ -185,7 +185,7 @@ import Testing
         let keychain = distrusting(test.keychain)
         let id = try #require(test.keychain.vaultRows.wrappingKeyRows().first?.objectID)
         try keychain.token.withSession(.create) { session in
-            let other = try AESGCMKeyWrap().generateKey(label: "other", id: [9], isPermanent: true, in: session)
+            let other = try AESGCMKeyWrap().generateKey(label: "other", id: [9], in: session).key
             keychain.token.remember(other, ofSecretKey: id, epoch: try keychain.token.pool().loginEpoch)
         }
         let item = try keychain.add(GenericPassword(service: "s"), secret: SecretBytes("secret"))

@@ -1,0 +1,118 @@
+import Foundation
+package import KeyfobOpenSSL
+import KeyfobPrimitives
+package import PKCS11
+
+/// Making and choosing the keys that wrap.
+extension TokenStore {
+    /// Makes a wrapping key of the first suite that the token carries out with it.
+    ///
+    /// A keychain keeps its suite for its lifetime, so transient errors and errors of the device do not decide against
+    /// a suite. A listed mechanism may not work, so each key is used before it is chosen; a key that does not work is
+    /// destroyed.
+    ///
+    /// - Parameters:
+    ///   - label: The label of the key.
+    ///   - id: The `CKA_ID` of the key, which no other object has.
+    ///   - session: A session of the token.
+    /// - Returns: The suite and the key.
+    /// - Throws: `KeychainError` with code `mechanismUnsupported`, which names the failures; `PKCS11Error` for an error
+    ///   that does not show what the token supports.
+    package func makeWrappingKey(
+        label: String, id: [UInt8], in session: borrowing Session
+    ) throws -> (suite: any WrapSuite, key: WrappingKey) {
+        let listed = Set(try session.slot.mechanisms())
+        var failures: [String] = []
+        for suite in WrapSuites.all {
+            if let missing = suite.mechanisms.first(where: { !listed.contains($0) }) {
+                failures.append("\(suite.name) (no \(missing))")
+                continue
+            }
+            do { return (suite, try makeWrappingKey(of: suite, label: label, id: id, in: session)) } catch {
+                failures.append("\(suite.name) (\(try Self.reason(against: error)))")
+            }
+        }
+        throw Self.noSuite(failures)
+    }
+
+    private func makeWrappingKey(
+        of suite: any WrapSuite, label: String, id: [UInt8], in session: borrowing Session
+    ) throws -> WrappingKey {
+        do {
+            let made = try suite.generateKey(label: label, id: id, in: session)
+            try AttributeReadBack.check(
+                made.key, [.token(true), .isPrivate(true), .sensitive(true), .extractable(false), .id(id)],
+                in: session, token: self.label)
+            var half: PublicKey?
+            if let handle = made.publicKey { half = try publicKey(of: handle, in: session) }
+            let key = WrappingKey(handle: made.key, publicKey: half)
+            try WrapSuites.prove(suite, key, in: session)
+            return key
+        } catch {
+            try destroyWrappingKey(id, in: session)
+            throw error
+        }
+    }
+
+    /// Destroys all objects of a wrapping key.
+    ///
+    /// - Throws: `PKCS11Error`.
+    package func destroyWrappingKey(_ id: [UInt8], in session: borrowing Session) throws {
+        for objectClass in [ObjectClass.secretKey, .privateKey, .publicKey] {
+            for handle in try session.findObjects([.objectClass(objectClass), .id(id), .token(true)]) {
+                try session.destroy(handle)
+            }
+        }
+    }
+
+    /// Returns the best suite for a key that is on the token already. Nothing on the token changes.
+    ///
+    /// - Parameters:
+    ///   - object: The key.
+    ///   - publicKey: The key's public half; `nil` for a secret key.
+    ///   - session: A session of the token.
+    /// - Returns: The suite and the key.
+    /// - Throws: `KeychainError` with code `mechanismUnsupported` if no suite works with the key; `PKCS11Error` for an
+    ///   error that does not show what the token supports.
+    package func wrappingKey(
+        _ object: TokenObject, publicKey: PublicKey?, in session: borrowing Session
+    ) throws -> (suite: any WrapSuite, key: WrappingKey) {
+        let key = WrappingKey(handle: try handle(of: object, in: session), publicKey: publicKey)
+        var failures: [String] = []
+        for suite in WrapSuites.all where suite.fits(object) {
+            do {
+                try WrapSuites.prove(suite, key, in: session)
+                return (suite, key)
+            } catch {
+                failures.append("\(suite.name) (\(try Self.reason(against: error)))")
+            }
+        }
+        throw Self.noSuite(failures)
+    }
+
+    private func publicKey(of handle: ObjectHandle, in session: borrowing Session) throws -> PublicKey {
+        guard let information = try publicHalf(handle, in: session)?.publicKeyInfo else {
+            throw KeychainError(.tokenContractViolation, "the token does not show the public half of a new key")
+        }
+        return try PublicKey(subjectPublicKeyInfo: information)
+    }
+
+    /// Returns why a suite does not work.
+    ///
+    /// - Throws: `error` if it does not show what the token supports.
+    private static func reason(against error: any Error) throws -> String {
+        switch error {
+        case let error as PKCS11Error where error.isRefusalOfSuite || error.isUninformative:
+            "\(error.function.rawValue): \(error.returnValue.name)"
+        case let error as KeychainError: error.message
+        default: throw error
+        }
+    }
+
+    private static func noSuite(_ failures: [String]) -> KeychainError {
+        KeychainError(
+            .mechanismUnsupported,
+            "this token can wrap keys in no way that Keyfob knows: \(failures.joined(separator: ", ")).",
+            hint: "Every keychain with passwords needs one of them, for the key that seals them. Use another token.")
+    }
+}

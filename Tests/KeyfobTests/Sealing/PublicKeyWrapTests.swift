@@ -1,0 +1,155 @@
+import Foundation
+import GRDB
+import KeyfobOpenSSL
+import KeyfobPrimitives
+import KeyfobTesting
+import PKCS11
+import TestSupport
+import Testing
+
+@testable import Keyfob
+
+/// Keychains that a key pair on the token seals.
+@Suite struct PublicKeyWrapTests {
+    /// A keychain that is sealed by a key known outside the token.
+    private struct Household {
+        let directory: TemporaryDirectory
+        let directories: Directories
+        let keychain: Keychain
+        let key: PrivateKey
+        let token: TestToken
+
+        init(_ algorithm: KeyAlgorithm) throws {
+            directory = try TemporaryDirectory()
+            directories = Directories(root: directory.url("keyfob"))
+            token = try TestToken.make(label: "sealed")
+            key = try PrivateKey.generate(algorithm)
+            let pin = try directory.write(Array(TestToken.pinText.utf8), to: "pin")
+            let pair = try NewObject.pair(key, label: Array("mine".utf8), subject: nil, isExtractable: false)
+            let session = try token.openSession()
+            _ = try session.create(pair.privateKey.template)
+            _ = try session.create(pair.publicKey.template)
+            var uri = PKCS11URI()
+            uri.object = "mine"
+            uri.type = .privateKey
+            let (token, uri_) = (token, uri)
+            let created = try Keychains(directories).create(
+                token.label,
+                on: .existing(token.uri, .path(TestToken.modulePath), pin: token.pin, pinSource: .file(pin)),
+                wrappingKey: uri_)
+            keychain = created.keychain
+        }
+
+        func reopen() throws -> Keychain { try Keychain.open(keychain.name, in: directories) }
+
+        func sql<Result>(_ body: (Database) throws -> Result) throws -> Result {
+            try DatabaseQueue(path: keychain.configuration.vault).writeWithoutTransaction(body)
+        }
+
+        /// The key in the form of RFC 7518 section 6.
+        func jwk() throws -> String {
+            func text(_ bytes: some Sequence<UInt8>) -> String { "\"\(Base64URL.encode(bytes))\"" }
+            func text(_ secret: SecretBytes) -> String { text(secret.copyBytes()) }
+            switch try key.components() {
+            case .rsa(let n, let e, let d, let p, let q, let dp, let dq, let qinv):
+                return "{\"kty\":\"RSA\",\"n\":\(text(n)),\"e\":\(text(e)),\"d\":\(text(d)),\"p\":\(text(p)),"
+                    + "\"q\":\(text(q)),\"dp\":\(text(dp)),\"dq\":\(text(dq)),\"qi\":\(text(qinv))}"
+            case .ec(let curve, let value, _):
+                let point = [UInt8](key.publicKey.bits)
+                let half = (point.count - 1) / 2
+                return "{\"kty\":\"EC\",\"crv\":\"\(curve)\",\"d\":\(text(value)),\"x\":\(text(point[1...half])),"
+                    + "\"y\":\(text(point[(half + 1)...]))}"
+            default:
+                throw KeychainError(.failed, "no such key in a test")
+            }
+        }
+    }
+
+    static let algorithms: [KeyAlgorithm] = [.rsa(bits: 2048), .ec(.p256), .ec(.p384), .ec(.p521)]
+
+    @Test(arguments: algorithms)
+    func `a keychain is sealed by a key that is on the token already`(algorithm: KeyAlgorithm) throws {
+        let home = try Household(algorithm)
+        let item = try home.keychain.add(GenericPassword(service: "s", account: "a"), secret: SecretBytes("value"))
+        let keychain = try home.reopen()
+        #expect(try keychain.secret(of: item) == SecretBytes("value"))
+        #expect(try keychain.integrity.findings().isEmpty)
+        let rows = try keychain.vaultRows.wrappingKeyRows()
+        #expect(rows.map(\.suite) == [algorithm == .rsa(bits: 2048) ? "RSA-OAEP-256" : "ECDH-ES+A256KW"])
+        // The key is not an item, and stays when the keychain goes.
+        #expect(try keychain.find(.keys).isEmpty)
+        try Keychains(home.directories).delete(keychain.name)
+        #expect(try home.token.openSession().findObjects([.objectClass(.privateKey)]).count == 1)
+    }
+
+    @Test(arguments: algorithms)
+    func `the stock jose opens the JWE of an item with the private key`(algorithm: KeyAlgorithm) throws {
+        let home = try Household(algorithm)
+        let secret = "the secret of the JWE"
+        let item = try home.keychain.add(GenericPassword(service: "s"), secret: SecretBytes(secret))
+        let jwe = try home.directory.write(Array(home.keychain.jwe(of: item).utf8), to: "jwe")
+        let jwk = try home.directory.write(Array(home.jwk().utf8), to: "jwk")
+        let result = try run("jose", ["jwe", "dec", "-i", jwe, "-k", jwk])
+        #expect(result.status == 0, "\(result.stderr)")
+        #expect(result.output.starts(with: Array(secret.utf8)))
+    }
+
+    @Test func `an unlocked keychain stores a secret without the token`() throws {
+        let home = try Household(.rsa(bits: 2048))
+        let keys = try home.keychain.vaultKeys()
+        let keychain = try home.reopen()
+        keychain.lockState.withLock { $0.keys = keys }
+        let item = try keychain.add(GenericPassword(service: "s"), secret: SecretBytes("value"))
+        #expect(keychain.token.loadedModule == nil)
+        #expect(try keychain.secret(of: item) == SecretBytes("value"))
+    }
+
+    @Test func `nothing is sealed for a public key that another program put into the vault`() throws {
+        let home = try Household(.ec(.p256))
+        let other = try PrivateKey.generate(.ec(.p256)).publicKey.subjectPublicKeyInfo
+        try home.sql { try $0.execute(sql: "UPDATE wrapping_key SET public_key = ?", arguments: [other]) }
+        let keychain = try home.reopen()
+        let error = #expect(throws: KeychainError.self) {
+            try keychain.add(GenericPassword(service: "s"), secret: SecretBytes("value"))
+        }
+        #expect(error?.code == .vaultDamaged)
+        #expect(try keychain.integrity.findings().map(\.code) == [.wrappingKeyDamaged])
+    }
+
+    /// An attacker without the token can wrap with the public key, but not make a metadata key that opens.
+    @Test(arguments: [KeyAlgorithm.rsa(bits: 2048), .ec(.p256)])
+    func `a metadata key that was wrapped with the public key does not open`(algorithm: KeyAlgorithm) throws {
+        let home = try Household(algorithm)
+        let row = try #require(try home.keychain.vaultRows.wrappingKeyRows().first)
+        let suite = try #require(try WrapSuites.named(row.suite) as? any PublicKeyWrapSuite)
+        let forged = try suite.wrap(RandomBytes.secret(count: 32), for: home.key.publicKey)
+        for bytes in [forged, Array(forged.suffix(40))] {
+            try home.sql {
+                try $0.execute(sql: "UPDATE wrapping_key SET encrypted_metadata_key = ?", arguments: [Data(bytes)])
+            }
+            let error = #expect(throws: KeychainError.self) { try home.reopen().unlock() }
+            #expect(error?.code == .vaultDamaged)
+        }
+    }
+
+    @Test func `a name that fits several keys or none does not choose a wrapping key`() throws {
+        let directory = try TemporaryDirectory()
+        let token = try TestToken.make(label: "names")
+        let session = try token.openSession()
+        for id in [[UInt8(1)], [2]] {
+            _ = try AESGCMKeyWrap().generateKey(label: "twin", id: id, in: session)
+        }
+        for (label, code) in [("twin", KeychainError.Code.ambiguous), ("absent", .itemNotFound)] {
+            var uri = PKCS11URI()
+            uri.object = label
+            let error = #expect(throws: KeychainError.self) {
+                try Keychains(Directories(root: directory.url("keyfob"))).create(
+                    "names",
+                    on: .existing(token.uri, .path(TestToken.modulePath), pin: token.pin, pinSource: nil),
+                    wrappingKey: uri)
+            }
+            #expect(error?.code == code)
+        }
+        #expect(try token.openSession().findObjects([.objectClass(.secretKey)]).count == 2)
+    }
+}
