@@ -32,11 +32,10 @@ import Testing
             var uri = PKCS11URI()
             uri.object = "mine"
             uri.type = .privateKey
-            let (token, uri_) = (token, uri)
             let created = try Keychains(directories).create(
                 token.label,
                 on: .existing(token.uri, .path(TestToken.modulePath), pin: token.pin, pinSource: .file(pin)),
-                wrappingKey: uri_)
+                wrappingKey: uri)
             keychain = created.keychain
         }
 
@@ -136,8 +135,9 @@ import Testing
         let directory = try TemporaryDirectory()
         let token = try TestToken.make(label: "names")
         let session = try token.openSession()
+        let suite = try WrapSuites.named("A256GCMKW")
         for id in [[UInt8(1)], [2]] {
-            _ = try AESGCMKeyWrap().generateKey(label: "twin", id: id, in: session)
+            _ = try suite.generateKey(label: "twin", id: id, in: session)
         }
         for (label, code) in [("twin", KeychainError.Code.ambiguous), ("absent", .itemNotFound)] {
             var uri = PKCS11URI()

@@ -186,7 +186,7 @@ import Testing
         let id = try #require(test.keychain.vaultRows.wrappingKeyRows().first?.objectID)
         try keychain.token.withSession(.create) { session in
             let other = try AESGCMKeyWrap().generateKey(label: "other", id: [9], in: session).key
-            keychain.token.remember(other, ofSecretKey: id, epoch: try keychain.token.pool().loginEpoch)
+            keychain.token.remember(other, ofWrappingKey: id, epoch: try keychain.token.pool().loginEpoch)
         }
         let item = try keychain.add(GenericPassword(service: "s"), secret: SecretBytes("secret"))
         #expect(try test.reopen().secret(of: item) == SecretBytes("secret"))
