@@ -399,11 +399,7 @@ extension KeychainIdentities {
     /// Makes an item of a key that awaited its certificate.
     private func list(_ key: TokenKey) throws {
         let keys = try keychain.vaultKeys()
-        try keychain.writer(keys).perform(.change) { _ in [] } change: { _, _, _ in
-            TokenWriter.Outcome()
-        } commit: { writer, _ in
-            try keychain.tokenItems.listKey(key.object, writer, keys)
-        }
+        try keychain.writer(keys).changeRows(commit: { try keychain.tokenItems.listKey(key.object, $0, keys) })
     }
 
     /// The error of an attempt whose key is kept, with remedies that concern the key.

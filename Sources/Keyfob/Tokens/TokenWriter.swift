@@ -97,6 +97,26 @@ struct TokenWriter: Sendable {
         }
     }
 
+    /// Changes only rows, while no other Keyfob process changes the token.
+    ///
+    /// - Parameters:
+    ///   - prepare: Gets the listed objects on the token, and refuses the change if necessary.
+    ///   - commit: Writes the items, in one transaction.
+    /// - Returns: The result of `commit`.
+    /// - Throws: `KeychainError`; errors of the closures.
+    func changeRows<Result>(
+        prepare: ([TokenObject]) throws -> Void = { _ in }, commit: (any StoreWriter) throws -> Result
+    ) throws -> Result {
+        try perform(.change) { objects in
+            try prepare(objects)
+            return []
+        } change: { _, _, _ in
+            Outcome()
+        } commit: { writer, _ in
+            try commit(writer)
+        }
+    }
+
     /// The error if the vault cannot be written after the objects were destroyed.
     private func afterRemoval(_ error: any Error) -> any Error {
         guard let error = error as? KeychainError else { return error }

@@ -106,7 +106,8 @@ import Testing
         let key = try PrivateKey.generate(.ec(.p256))
         let pair = try NewObject.pair(key, label: Array("mine".utf8), subject: nil, isExtractable: false)
         let objects = try keychain.token.withSession(.create) { session in
-            try [pair.privateKey, pair.publicKey].map { try keychain.tokenItems.createObject($0, in: session) }
+            let writer = try keychain.writer(keychain.vaultKeys())
+            return try [pair.privateKey, pair.publicKey].map { try writer.createObject($0, in: session) }
         }
         try leave([pair.privateKey, pair.publicKey].map { UnfinishedObject(making: $0) }, in: keychain)
         let other = try test.reopen()
