@@ -211,16 +211,29 @@ extension VaultRows {
     func replacingRows(
         _ rules: ServicesRules?, _ keys: VaultKeys, with nextVersions: () throws -> [(row: SealedRow, item: Item)]
     ) throws -> Int {
+        try retryingIfChanged(nextVersions) { versions in
+            guard !versions.isEmpty else { return 0 }
+            try keychain.store.write(keys.tree) { try replaceRows(versions, rules, $0, keys) }
+            return versions.count
+        }
+    }
+
+    /// Reads and writes, and repeats both if another process has changed what was read before it is written.
+    ///
+    /// - Parameters:
+    ///   - read: Reads the items and prepares the change.
+    ///   - write: Writes the change, all or none. It throws `itemNotFound` if an item was changed or removed since.
+    /// - Returns: The result of `write`.
+    /// - Throws: `KeychainError`; `vaultBusy` if other processes were faster until the timeout; errors of the closures.
+    func retryingIfChanged<Prepared, Result>(
+        _ read: () throws -> Prepared, _ write: (Prepared) throws -> Result
+    ) throws -> Result {
         let deadline = keychain.deadline
         var pause: UInt32 = 500
         repeat {
-            let versions = try nextVersions()
-            guard !versions.isEmpty else { return 0 }
-            do {
-                try keychain.store.write(keys.tree) { try replaceRows(versions, rules, $0, keys) }
-                return versions.count
-            } catch let error as KeychainError where error.code == .itemNotFound {
-                // Only the version check throws this. The random pause gets competing processes out of step.
+            let prepared = try read()
+            do { return try write(prepared) } catch let error as KeychainError where error.code == .itemNotFound {
+                // Random, so that competing processes get out of step.
                 usleep(.random(in: 0...pause))
                 pause = min(pause * 2, 32_000)
             }
