@@ -187,11 +187,8 @@ extension KeychainIdentities {
             let isTaken = try !isReplacing
                 && keychain.find(.identity(label: name)).contains { try $0.certificate() != certificate }
             guard !isTaken else {
-                let error = keychain.vaultRows.duplicate(.identity, [.label: .string(name)])
-                throw KeychainError(
-                    error.code, error.message,
-                    remedies: [Remedy("Replace it", .change(.replacing)), Remedy("Keep both", .change(.name))],
-                    details: error.details)
+                throw keychain.vaultRows.duplicate(.identity, [.label: .string(name)]).with(
+                    remedies: [Remedy("Replace it", .change(.replacing)), Remedy("Keep both", .change(.name))])
             }
         }
     }

@@ -407,9 +407,7 @@ extension KeychainIdentities {
         guard let error = error as? KeychainError, let label = key.attributes[.label]?.text else { return error }
         let remark = isUsedAgain ? "The key is kept, and the next attempt uses it. To remove it"
             : "The key is kept. To remove it"
-        return KeychainError(
-            error.code, error.message, remedies: error.remedies + [Remedy(remark, .removeKey(label))],
-            details: error.details, cause: error.cause)
+        return error.with(remedies: error.remedies + [Remedy(remark, .removeKey(label))])
     }
 
     private func object(of key: TokenKey) throws -> TokenObject {

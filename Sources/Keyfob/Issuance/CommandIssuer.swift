@@ -25,11 +25,8 @@ public struct CommandIssuer: CertificateIssuer {
         // Checked before a key is made.
         let reason = ProgramLookup.failure(of: program)
         guard reason == 0 else {
-            let error = KeychainError.file("start", program, reason)
-            throw KeychainError(
-                error.code, error.message,
-                remedies: [Remedy("Give the program's path", .change(.issuer("exec:/usr/local/bin/sign")))],
-                details: error.details)
+            throw KeychainError.file("start", program, reason).with(
+                remedies: [Remedy("Give the program's path", .change(.issuer("exec:/usr/local/bin/sign")))])
         }
         self.command = command
         self.patience = patience

@@ -160,14 +160,11 @@ extension VaultRows {
         do { return try keys.openAttributes(row) } catch let error as KeychainError
             where error.code == .vaultDamaged && !keys.opens(row)
         {
-            throw KeychainError(
-                error.code, error.message,
-                remedies: [
-                    "Restore it from a backup. The other items are not affected.",
-                    Remedy("See which are damaged", .checkKeychain(keychain.name)),
-                    Remedy("Without a backup they can be removed", .checkKeychain(keychain.name, .removingDamage)),
-                ],
-                details: error.details, cause: error.cause)
+            throw error.with(remedies: [
+                "Restore it from a backup. The other items are not affected.",
+                Remedy("See which are damaged", .checkKeychain(keychain.name)),
+                Remedy("Without a backup they can be removed", .checkKeychain(keychain.name, .removingDamage)),
+            ])
         }
     }
 

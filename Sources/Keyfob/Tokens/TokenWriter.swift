@@ -120,11 +120,9 @@ struct TokenWriter: Sendable {
     /// The error if the vault cannot be written after the objects were destroyed.
     private func afterRemoval(_ error: any Error) -> any Error {
         guard let error = error as? KeychainError else { return error }
-        return KeychainError(
-            error.code,
-            error.message + " The objects are removed from token \"\(token.label)\" all the same.",
-            hint: "Nothing need be done again: the next command that can write the vault finishes the removal.",
-            details: error.details, cause: error.cause)
+        return error.with(
+            message: error.message + " The objects are removed from token \"\(token.label)\" all the same.",
+            remedies: ["Nothing need be done again: the next command that can write the vault finishes the removal."])
     }
 
     private func insert(_ objects: [UnfinishedObject], _ writer: any StoreWriter) throws -> [UnfinishedObject] {

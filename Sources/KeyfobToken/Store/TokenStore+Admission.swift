@@ -142,7 +142,6 @@ extension TokenStore {
             ? "nothing is retried automatically." : "it could not be noted, and the next command would send it again."
         let remedies = details["tries"] == "final"
             ? refusal.remedies : [Remedy("Check the PIN source (\(source)) before trying again; " + advice)]
-        return KeychainError(
-            refusal.code, refusal.message, remedies: remedies, details: details, cause: refusal.cause)
+        return refusal.with(remedies: remedies, details: details)
     }
 }

@@ -50,8 +50,8 @@ extension TokenStore {
         do { return try body() } catch let error as KeychainError where Self.isLoss(error) {
             guard try regainObjects(since: generation) else { throw error }
             guard repeats else {
-                throw KeychainError(
-                    error.code, error.message, hint: "SoftHSM had lost sight of it. Try again.", details: error.details,
+                throw error.with(
+                    remedies: ["SoftHSM had dropped it for a moment. Try again."],
                     cause: PKCS11Error(function: .findObjects, returnValue: .objectHandleInvalid))
             }
         }
