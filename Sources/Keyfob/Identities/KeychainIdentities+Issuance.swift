@@ -249,8 +249,11 @@ extension KeychainIdentities {
         }
         if !isFirst, !isLocal { PendingOrders(keychain).note(PendingOrder(keyCalled: label), for: name) }
         do {
-            let key = isLocal ? try keychain.keys.generateKeyAwaitingCertificate(specification, label: label)
-                : try keychain.keys.generate(specification, label: label, isLabelUnique: true)
+            // A local issuer needs no time, so the key is listed together with its certificate.
+            let key = try keychain.keys.generate(
+                specification, [.label: .string(label)], publicAttributes: nil, isLabelUnique: true,
+                awaitsCertificate: isLocal
+            ).privateKey
             return (try keychain.keys.tokenKey(for: key), true)
         } catch let error as KeychainError where isFirst && error.code == .duplicateItem {
             throw try explaining(error, of: name)
