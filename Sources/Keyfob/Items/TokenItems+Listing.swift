@@ -92,9 +92,7 @@ extension TokenItems {
         let known = Dictionary(names.map { ($0.object, $0.name) }) { first, _ in first }
         var seen: Set<Data> = []
         return try keychain.index.objects(nil).compactMap { object in
-            // Two objects of one certificate may have different labels. Both are shown.
-            let identity = object.indexKey + (object.label?.labelBytes ?? Data())
-            guard !hidden.contains(object.fingerprint), seen.insert(identity).inserted else { return nil }
+            guard !hidden.contains(object.fingerprint), seen.insert(object.indexKey).inserted else { return nil }
             var object = object
             object.parsed.name = known[object.fingerprint] ?? nil
             return object

@@ -271,7 +271,7 @@ struct TokenWriter: Sendable {
         // Objects that cannot be distinguished cannot have separate entries in the index.
         let isDistinct = outcome.added.allSatisfy { new in
             // Compare the fingerprint first, because the other comparisons copy the object.
-            objects.first(at: { $0[$1].fingerprint == new.fingerprint && $0[$1].isSame(as: new) }) == nil
+            objects.first(at: { $0[$1].fingerprint == new.fingerprint && $0[$1].isCopy(of: new) }) == nil
         } && ObjectIndex.areDistinct(outcome.added)
         guard isDistinct, let before, let after = token.changeDetector?.snapshot() else { return nil }
         let difference = before.difference(to: after)
