@@ -304,9 +304,6 @@ package final class TokenStore: Sendable {
 
     // MARK: Handles
 
-    /// The cache of a caller that uses one object repeatedly: its handle, and when it was found.
-    package typealias KnownHandle = Lock<(handle: ObjectHandle, moment: Moment)?>
-
     /// An interval between two logins in which this process has not found any handle invalid.
     package struct Moment: Hashable, Sendable {
         package let epoch: Int
@@ -371,17 +368,6 @@ package final class TokenStore: Sendable {
         if let cached = state.withLock({ $0.handles[key] }), cached.epoch == epoch { return cached.handle }
         let handle = try search(for: object, in: session)
         remember(handle, of: object, epoch: epoch)
-        return handle
-    }
-
-    /// Like `handle(of:in:)`, for a caller that caches the handle itself, so that the object need not be hashed.
-    package func handle(
-        of object: TokenObject, known: KnownHandle, in session: borrowing Session
-    ) throws -> ObjectHandle {
-        let moment = try moment()
-        if let last = known.withLock({ $0 }), last.moment == moment { return last.handle }
-        let handle = try handle(of: object, in: session)
-        known.withLock { $0 = (handle, moment) }
         return handle
     }
 
