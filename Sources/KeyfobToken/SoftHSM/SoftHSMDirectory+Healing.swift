@@ -184,15 +184,6 @@ extension SoftHSMDirectory {
         return nil
     }
 
-    /// Reads the files of all tokens and saves the copies that differ. For a caller that knows that the tokens are
-    /// intact.
-    ///
-    /// - Throws: `KeychainError` with code `timedOut` if another process holds the lock until `deadline`;
-    ///   `fileUnavailable`.
-    package func refreshCopies(deadline: Deadline) throws(KeychainError) {
-        for token in try tokens() { try saveCopy(serial: token.serial, deadline: deadline) }
-    }
-
     /// Copies one token's file, for a caller that holds the lock.
     package func refreshCopyLocked(_ identifier: String) throws(KeychainError) {
         guard let current = try readToken(identifier) else { return }

@@ -180,12 +180,6 @@ package struct SQLiteTransaction: StoreWriter {
         while let row = try rows.next() { try body(entry(row)) }
     }
 
-    package func indexedObject(key: Data) throws -> IndexedObject? {
-        let statement = try db.cachedStatement(
-            sql: "SELECT key, clear, sealed_iv, sealed_ciphertext, sealed_tag FROM token_object WHERE key = ?")
-        return try Row.fetchOne(statement, arguments: [key]).map { entry($0) }
-    }
-
     private func entry(_ row: Row) -> IndexedObject {
         let content: IndexedObject.Content = row.hasBytes(1)
             ? .clear(row.bytes(1))
