@@ -49,7 +49,7 @@ struct TokenWriter: Sendable {
         change: (borrowing Session, [TokenObject], ([UnfinishedObject]) throws -> Void) throws -> Outcome,
         commit: (any StoreWriter, Outcome) throws -> Result
     ) throws -> Result {
-        try alone {
+        try exclusively {
             try finishRemovals()
             let before = token.changeDetector?.snapshot()
             let objects = try index.objects(keys, at: before?.stamp)
@@ -148,7 +148,7 @@ struct TokenWriter: Sendable {
     /// - Throws: `KeychainError`; `vaultBusy` if another process changes the token until `deadline`.
     func recover(until deadline: Deadline) throws {
         guard try hasRemovals() else { return }
-        try alone(until: deadline) { try finishRemovals() }
+        try exclusively(until: deadline) { try finishRemovals() }
     }
 
     private func hasRemovals() throws -> Bool {
@@ -156,9 +156,9 @@ struct TokenWriter: Sendable {
     }
 
     /// Runs `body` while no other Keyfob process changes the token or reads its objects.
-    private func alone<Result>(until limit: Deadline? = nil, _ body: () throws -> Result) throws -> Result {
+    private func exclusively<Result>(until limit: Deadline? = nil, _ body: () throws -> Result) throws -> Result {
         try lock.withLock(until: limit ?? deadline) {
-            try token.regainSight()
+            try token.reinitializeIfBroken()
             return try token.writingObjects(until: deadline, body)
         }
     }
@@ -196,7 +196,7 @@ struct TokenWriter: Sendable {
     ///
     /// - Parameter isWanted: Selects the objects.
     func discardPending(where isWanted: (UnfinishedObject) -> Bool = { _ in true }) throws {
-        try alone {
+        try exclusively {
             try token.removeUnfinishedObjects(since: nil)
             let pending = try store.read(keys.tree) { try $0.unfinishedObjects(keys) }
                 .filter { $0.state == .pending && isWanted($0) }

@@ -66,7 +66,7 @@ extension SoftHSMDirectory {
     }
 
     /// The result of looking for a token.
-    package enum Sight: Equatable {
+    package enum Presence: Equatable {
         case whole(SoftHSMToken)
         /// Not among the readable tokens, but there are unreadable ones.
         case unclear
@@ -76,7 +76,7 @@ extension SoftHSMDirectory {
     /// Looks for a token, for up to half a second if its file may be being rewritten.
     ///
     /// - Throws: `KeychainError` with code `fileUnavailable` or `tokenAmbiguous`.
-    package func awaitToken(serial: String, label: String) throws(KeychainError) -> Sight {
+    package func awaitToken(serial: String, label: String) throws(KeychainError) -> Presence {
         let deadline = Deadline.after(.milliseconds(500))
         while true {
             let survey = try survey()

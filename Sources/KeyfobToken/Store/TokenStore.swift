@@ -30,7 +30,7 @@ package final class TokenStore: Sendable {
     package let hasWorked = Atomic(false)
     /// Called when the token has refused a PIN.
     package let refusedPIN = Lock<(@Sendable () -> Void)?>(nil)
-    package let admissions = Lock(Admissions())
+    package let loginRecord = Lock(LoginRecord())
     /// The warm-up that opens the token ahead of its first use.
     private let opening = Lock<TokenWarmUp?>(nil)
     /// Public keys that signatures have proved for keys that do not reveal their public half.
@@ -39,7 +39,7 @@ package final class TokenStore: Sendable {
     private let forgettings = Atomic(0)
     private let ahead = Lock<[WeakSignatures]>([])
     /// Whether SoftHSM sees all objects of the token.
-    package let sight = TokenSight()
+    package let visibility = ObjectVisibility()
     /// The thread that is creating objects on one of Keyfob's tokens, as a `ThreadNumber`; 0 for none.
     package let objectWriter = Atomic<UInt64>(0)
 
@@ -131,12 +131,12 @@ package final class TokenStore: Sendable {
                 guard let self else { return nil }
                 let pin = try pin()
                 state.withLock { ($0.isAnonymous, $0.given) = (pin == nil, pin) }
-                admissions.withLock { $0.sent = pin }
+                loginRecord.withLock { $0.sent = pin }
                 return pin?.secret
             },
             admission: { [weak self] secret, send in
                 guard let self else { return try send() }
-                let pin = admissions.withLock { $0.sent }
+                let pin = loginRecord.withLock { $0.sent }
                 return try admit(pin?.secret == secret ? pin ?? TokenPIN(secret) : TokenPIN(secret), send) { $0 }
             })
         return madePool.storeIfNil(made)
@@ -167,7 +167,7 @@ package final class TokenStore: Sendable {
 
     private func openAhead() {
         do {
-            try alone {
+            try holdingLoginLock {
                 let pool = try pool()
                 guard try pin() != nil else { return _ = try pool.tokenInfo() }
                 // The session opened for the login stays in the pool for the first call.
@@ -186,8 +186,8 @@ package final class TokenStore: Sendable {
         _ operation: TokenOperation, idempotent: Bool = true, _ body: (borrowing Session) throws -> Result
     ) throws -> Result {
         do {
-            return try seeingAll(repeats: idempotent) {
-                try patiently { pool in
+            return try recoveringDroppedObjects(repeats: idempotent) {
+                try retryingIfUnreadable { pool in
                     do { return try pool.withSession(idempotent: idempotent, body) } catch let error as PKCS11Error
                         where idempotent && error.recovery == .lookUpAgain
                     {
@@ -233,7 +233,7 @@ package final class TokenStore: Sendable {
             let prove: (SessionPool) throws -> Void = {
                 try $0.login(provingPIN: true, unlessRefusedSince: attempts)
             }
-            try patiently(first: prove, prove)
+            try retryingIfUnreadable(first: prove, prove)
         } catch let error as PKCS11Error { throw refusal(error, .login) }
     }
 
