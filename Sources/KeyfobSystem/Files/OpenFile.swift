@@ -1,5 +1,5 @@
-package import CLinux
-import Foundation
+import CLinux
+package import Foundation
 package import KeyfobPrimitives
 
 /// An open file descriptor that is closed when it goes out of scope.

@@ -1,5 +1,5 @@
-package import CLinux
-import Foundation
+import CLinux
+package import Foundation
 package import KeyfobPrimitives
 
 /// The content of a `token.object` that SoftHSM may have locked.
