@@ -8,7 +8,8 @@ extension TokenItems {
     ///
     /// - Parameter sharesObjects: Whether a certificate that is already on the token may become another item that
     ///   differs in access group or another part of the primary key.
-    func addCertificates(_ items: [Item], sharesObjects: Bool = false) throws -> [Item] {
+    /// - Throws: `KeychainError`; `duplicateItem`, `tokenFull`, `tokenReadOnly`, and the errors of `unlock()`.
+    package func addCertificates(_ items: [Item], sharesObjects: Bool = false) throws -> [Item] {
         let keys = try keychain.vaultKeys()
         let prepared = try items.map { item -> (item: Item, object: NewObject) in
             guard let der = item.certificateDER else {

@@ -169,7 +169,10 @@ extension VaultRows {
     }
 
     /// The matching rows, as items.
-    func findRows(_ criteria: Criteria) throws -> [Item] {
+    ///
+    /// - Parameter criteria: Criteria whose attributes `ClassSchema.coerce` has converted already.
+    /// - Throws: `KeychainError`; `vaultDamaged`, and the errors of `unlock()`.
+    package func findRows(_ criteria: Criteria) throws -> [Item] {
         let keys = try keychain.vaultKeys()
         var items: [Item] = []
         // The limit can stop the walk only if the results are in the order of the rows.

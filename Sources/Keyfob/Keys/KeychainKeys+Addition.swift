@@ -117,14 +117,9 @@ extension KeychainKeys {
     func refuseTwin(
         of object: TokenObject, _ attributes: ItemAttributes, _ writer: any StoreWriter, _ keys: VaultKeys
     ) throws {
-        guard let itemClass = object.itemClass else { return }
-        var hasRow = false
-        let term = try keys.term(itemClass, .objectFingerprint, .data(object.fingerprint))
-        try writer.forEachRow(classDigest: keys.digest(of: itemClass), terms: [term], withSecrets: false) { _ in
-            hasRow = true
-            return false
-        }
-        guard !hasRow else { return }
+        guard let itemClass = object.itemClass,
+            try keychain.tokenItems.objectRows(object, keys, writer).isEmpty
+        else { return }
         let base = try object.itemAttributes()
         var complete = base
         complete.merge(attributes)
