@@ -73,7 +73,7 @@ struct TokenWriter: Sendable {
                 try token.requireFinished(outcome.added)
                 isRemoved = !outcome.removed.isEmpty
                 if isRemoved { token.forgetHandles() }
-                try token.changeDetector?.makeDurable(since: before)
+                try token.changeDetector?.makeDurable()
                 let stamp = newStamp(before: before, outcome, among: objects)
                 let result = try store.write(keys.tree) { writer in
                     let result = try commit(writer, outcome)
@@ -90,7 +90,7 @@ struct TokenWriter: Sendable {
                 // Report the first error. Objects that cannot be destroyed now stay hidden. The next process that opens
                 // the keychain finishes a removal that has destroyed an object.
                 let isRemoval = unfinished.contains { $0.state == .removing }
-                let isVoid = (try? isRemoval ? arePresent(unfinished) : undo(unfinished, since: before)) == true
+                let isVoid = (try? isRemoval ? arePresent(unfinished) : undo(unfinished)) == true
                 if isVoid { try? store.write(keys.tree) { try delete(unfinished, $0) } }
                 throw isRemoved ? afterRemoval(error) : error
             }
@@ -218,7 +218,7 @@ struct TokenWriter: Sendable {
     /// Destroys the objects that a failed change of this process has created.
     ///
     /// - Returns: Whether none of them is left.
-    private func undo(_ objects: [UnfinishedObject], since before: TokenSnapshot?) throws -> Bool {
+    private func undo(_ objects: [UnfinishedObject]) throws -> Bool {
         try token.removeUnfinishedObjects(since: nil)
         return try destroy(objects)
     }
@@ -227,7 +227,6 @@ struct TokenWriter: Sendable {
     ///
     /// - Returns: Whether none of them is left.
     private func destroy(_ objects: [UnfinishedObject]) throws -> Bool {
-        let before = token.changeDetector?.snapshot()
         var isWhole = true
         try token.withSession(.destroy) { session in
             for (handle, object) in try token.readableObjects(in: session)
@@ -237,7 +236,7 @@ struct TokenWriter: Sendable {
             }
         }
         token.forgetHandles()
-        try token.changeDetector?.makeDurable(since: before)
+        try token.changeDetector?.makeDurable()
         return isWhole
     }
 

@@ -13,7 +13,7 @@ package final class TokenStore: Sendable {
     /// Identifies the token. It never contains a slot number.
     package let uri: PKCS11URI
     /// Detects changes to the objects; `nil` for tokens without that ability.
-    package let changeDetector: (any TokenChangeDetector)?
+    package let changeDetector: SoftHSMChangeDetector?
     package let softHSM: SoftHSMDirectory?
     private let openModule: @Sendable () throws -> Module
     private let pin: @Sendable () throws -> TokenPIN?
