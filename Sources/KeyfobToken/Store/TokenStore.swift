@@ -53,8 +53,6 @@ package final class TokenStore: Sendable {
         /// The PIN that the pool was given last, until the logout.
         var given: TokenPIN?
         var handles: [HandleKey: CachedHandle] = [:]
-        /// The handles of secret keys by id. A keychain has one or two of them.
-        var secretKeys: [(id: Data, cached: CachedHandle)] = []
         /// Whether the token never reuses handles; `nil` before it was asked.
         var keepsHandles: Bool?
         /// The keys with which the token has refused a mechanism with its parameters.
@@ -74,6 +72,13 @@ package final class TokenStore: Sendable {
             objectClass = object.objectClass
             id = object.id
             fingerprint = object.fingerprint
+        }
+
+        /// A secret key that is known by its id only.
+        init(secretKey id: Data) {
+            objectClass = .secretKey
+            self.id = id
+            fingerprint = Data()
         }
     }
 
@@ -322,7 +327,6 @@ package final class TokenStore: Sendable {
         forgettings.add(1, ordering: .sequentiallyConsistent)
         state.withLock { state in
             state.handles.removeAll()
-            state.secretKeys.removeAll()
             // A new key may allow mechanisms that its predecessor did not.
             state.refusing.removeAll()
         }
@@ -345,10 +349,7 @@ package final class TokenStore: Sendable {
 
     /// Caches the handle of a secret key that was found in a login epoch.
     package func remember(_ handle: ObjectHandle, ofSecretKey id: Data, epoch: Int) {
-        state.withLock { state in
-            state.secretKeys.removeAll { $0.id == id }
-            state.secretKeys.append((id, CachedHandle(handle: handle, epoch: epoch)))
-        }
+        state.withLock { $0.handles[HandleKey(secretKey: id)] = CachedHandle(handle: handle, epoch: epoch) }
     }
 
     /// The handle of an object, from the cache if it was found since the last login.
@@ -396,8 +397,7 @@ package final class TokenStore: Sendable {
         ofSecretKey id: Data, isSealing: Bool = false, in session: borrowing Session
     ) throws -> ObjectHandle? {
         let epoch = try pool().loginEpoch
-        let known = state.withLock { state in state.secretKeys.first { $0.id == id }?.cached }
-        if let cached = known, cached.epoch == epoch {
+        if let cached = state.withLock({ $0.handles[HandleKey(secretKey: id)] }), cached.epoch == epoch {
             if try !isSealing || keepsHandles() || isSecretKey(cached.handle, id, in: session) { return cached.handle }
             forgetHandles()
         }
