@@ -173,7 +173,7 @@ extension VaultRows {
         }
         unclaimed += try TokenItems.publicHalves(of: unclaimed, objects).filter { try isUnclaimed($0) }
         for object in unclaimed {
-            let row = UnfinishedObject(removing: object, rows: [], name: nil)
+            let row = UnfinishedObject(removing: object, rows: [])
             _ = try writer.insert(row.row(keys))
         }
     }

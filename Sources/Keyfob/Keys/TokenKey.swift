@@ -61,7 +61,7 @@ public struct TokenKey: Sendable {
                 .invalidArgument, "a \(scheme) signature needs a digest of \(expected) bytes, not \(digest.count).")
         }
         guard scheme.fits(publicKey.algorithm) else { throw unfit(scheme) }
-        try keychain.unlockIfLocked()
+        _ = try keychain.vaultKeys()
         let token = keychain.token
         func made() throws -> [UInt8] {
             if let (mechanism, input) = plain(scheme, digest),

@@ -119,7 +119,7 @@ final class ObjectIndex: Sendable {
         try writer.updateObjectIndex(inserting: [], removing: [], stamp: nil)
     }
 
-    private func rebuild(_ keys: VaultKeys, _ detector: any TokenChangeDetector) throws -> [TokenObject] {
+    private func rebuild(_ keys: VaultKeys, _ detector: SoftHSMChangeDetector) throws -> [TokenObject] {
         let before = detector.snapshot()?.stamp
         let listing = try wholeListing()
         let objects = listing.objects

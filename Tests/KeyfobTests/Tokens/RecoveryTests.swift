@@ -134,7 +134,7 @@ import Testing
         let key = try test.keychain.keys.generate(.aes(bits: 128), label: "key")
         let object = try #require(key.item.object)
         let row = try #require(key.reference).identity
-        try leave([UnfinishedObject(removing: object, rows: [row], name: nil)], in: test.keychain)
+        try leave([UnfinishedObject(removing: object, rows: [row])], in: test.keychain)
         let directory = try TemporaryDirectory()
         let keychains = Keychains(test.keychain.directories)
         #expect(code { try keychains.backUp(test.keychain.name, to: directory.url("backup")) } == .refused)
@@ -245,7 +245,7 @@ import Testing
         let objects = try keychain.token.readObjects().objects.filter { $0.id == removed.item.object?.id }
         #expect(objects.count == 2)
         let row = try #require(removed.reference).identity
-        try leave(objects.map { UnfinishedObject(removing: $0, rows: [row], name: nil) }, in: keychain)
+        try leave(objects.map { UnfinishedObject(removing: $0, rows: [row]) }, in: keychain)
         let other = try test.reopen()
         #expect(try other.find(.keys).compactMap(\.label) == ["spared", "spared"])
         #expect(try unfinished(other) == 0)
