@@ -3,6 +3,7 @@
 
 #include <linux/keyctl.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 long keyfob_add_key(const char *type, const char *description, const void *payload, size_t count, int keyring) {
     return syscall(SYS_add_key, type, description, payload, count, keyring);

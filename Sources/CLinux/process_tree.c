@@ -2,7 +2,13 @@
 #include "CLinux.h"
 
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdint.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 int keyfob_is_running(pid_t child) {
     siginfo_t state;

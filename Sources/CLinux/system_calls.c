@@ -1,8 +1,13 @@
 #define _GNU_SOURCE
 #include "CLinux.h"
 
+#include <fcntl.h>
 #include <link.h>
+#include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/vfs.h>
+#include <unistd.h>
 
 void keyfob_wipe(void *bytes, size_t count) { explicit_bzero(bytes, count); }
 

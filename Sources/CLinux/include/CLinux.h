@@ -3,17 +3,12 @@
 #ifndef KEYFOB_CLINUX_H
 #define KEYFOB_CLINUX_H
 
-#include <errno.h>
-#include <fcntl.h>
+// As few headers of the system as possible: Swift counts their types as this module's, and every file that uses one of
+// them would have to import it.
 #include <pthread.h>
-#include <signal.h>
 #include <spawn.h>
-#include <string.h>
 #include <sys/inotify.h>
-#include <sys/socket.h>
-#include <sys/statfs.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <sys/types.h>
 
 // MARK: Memory and files
 
