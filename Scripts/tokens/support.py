@@ -1,5 +1,6 @@
 """The parts that the kinds of tokens share."""
 
+import contextlib
 import glob
 import json
 import os
@@ -38,7 +39,7 @@ class Daemon:
         self.record = os.path.join(directory, name + ".pid")
 
     @staticmethod
-    def _start_time(process):
+    def start_time(process):
         """Returns when a process started, or nothing if it has ended. Its parent may not have collected it yet."""
         try:
             with open(f"/proc/{process}/stat", encoding="utf8") as file:
@@ -54,11 +55,11 @@ class Daemon:
                 process, start_time = file.read().split()
         except (FileNotFoundError, ValueError):
             return None
-        return int(process) if self._start_time(process) == start_time else None
+        return int(process) if self.start_time(process) == start_time else None
 
     def start(self, command, ready=None, environment=None):
-        """Starts the program if it does not run, and waits until the file `ready` exists."""
-        if self.process():
+        """Starts the program and waits until the file `ready` exists, or continues the one that runs."""
+        if self.signal(signal.SIGCONT):
             return
         if ready and os.path.lexists(ready):
             os.remove(ready)
@@ -67,7 +68,7 @@ class Daemon:
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, cwd="/",
                 env={**os.environ, **(environment or {})})
         with open(self.record, "w", encoding="utf8") as file:
-            file.write(f"{process.pid} {self._start_time(process.pid)}")
+            file.write(f"{process.pid} {self.start_time(process.pid)}")
         deadline = time.monotonic() + LIMIT
         while ready and not os.path.exists(ready):
             if process.poll() is not None or time.monotonic() > deadline:
@@ -126,6 +127,11 @@ class Token:
     def check_socket_length(self, path):
         if len(os.fsencode(path)) > 107:
             raise Failure(f"{path} is too long for a socket. Choose a shorter directory.")
+
+    def forget_readiness(self):
+        """Makes the next `exports` set the PIN of a token that was lost."""
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(self.path(".ready"))
 
     def start(self):
         """Makes the token or starts what is missing of it, and returns the exports."""
