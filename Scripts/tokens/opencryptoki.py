@@ -74,7 +74,6 @@ class Kind(Token):
         if os.path.exists(f"{TOKEN}/NVTOK.DAT") and os.path.getsize(f"{TOKEN}/NVTOK.DAT") == 0:
             # A process was killed during its login, which loses the token.
             self.wipe()
-            self.forget_readiness()
         self.check_other_daemon()
         self.daemon("pkcsslotd").start(["/usr/sbin/pkcsslotd", "-f"], ready=SOCKET)
         return self.exports(

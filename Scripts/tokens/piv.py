@@ -43,7 +43,6 @@ def free_port():
 
 class Kind(Token):
     daemons = ("pcscd", "card")
-    # The card itself is removed with `pull`.
     dropped = ("pcscd",)
     card, reader = "piv", "Virtual PIV"
 

@@ -3,7 +3,8 @@
 usage: pkcs11.py SECONDS <REQUEST
 
 REQUEST is a JSON object: the exports of a token (`Token.exports` in support.py) and
-  login          whether to log in, which proves the PIN, and to set the PIN if the token has none
+  login          whether to log in, which proves the PIN, and to set the PIN if the token has none; always done with a
+                 token that is initialised here
   model          optional: model of the slot's token that may be initialised
   factorySOPIN   optional: the security officer's PIN of a new token, which is changed to soPIN
 """
@@ -86,18 +87,18 @@ class Module:
 
 
 def find(module, request):
-    """Returns the slot and the label of the token, which is initialised if it is new."""
+    """Returns the slot and the label of the token, and whether it had to be initialised."""
     label = request["label"]
     tokens = module.tokens()
     for slot, found, _, flags in tokens:
         if found == label or not label and flags & CKF_TOKEN_INITIALIZED:
-            return slot, found
+            return slot, found, False
     for slot, _, model, flags in tokens:
         if label and not flags & CKF_TOKEN_INITIALIZED and request.get("model", model) == model:
             pin = request.get("factorySOPIN", request["soPIN"])
             module.call("C_InitToken", ULong(slot), pin.encode(), ULong(len(pin)), label.encode().ljust(32))
             # The slot may have another number now.
-            return next((slot, found) for slot, found, _, _ in module.tokens() if found == label)
+            return next((slot, found, True) for slot, found, _, _ in module.tokens() if found == label)
     names = ", ".join(f'"{found}"' for _, found, _, _ in tokens)
     raise LookupError(f"there is no token; the library lists {names or 'none'}")
 
@@ -130,7 +131,7 @@ def main():
     while True:
         try:
             module.initialize(request["parameters"])
-            slot, label = find(module, request)
+            slot, label, is_new = find(module, request)
             break
         except (CallError, LookupError) as error:
             module.finalize()
@@ -138,7 +139,7 @@ def main():
                 sys.exit(str(error))
             time.sleep(0.02)
     try:
-        if request["login"]:
+        if is_new or request["login"]:
             prove(module, slot, request)
     except CallError as error:
         sys.exit(str(error))

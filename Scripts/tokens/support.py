@@ -1,6 +1,5 @@
 """The parts that the kinds of tokens share."""
 
-import contextlib
 import glob
 import json
 import os
@@ -108,7 +107,7 @@ class Token:
 
     # The names of the daemons, in the order of their starts.
     daemons = ()
-    # The daemons that `drop` and `pause` mean without a name.
+    # The daemons that `drop`, `pause` and `resume` mean without a name.
     dropped = ()
 
     def __init__(self, directory):
@@ -127,11 +126,6 @@ class Token:
     def check_socket_length(self, path):
         if len(os.fsencode(path)) > 107:
             raise Failure(f"{path} is too long for a socket. Choose a shorter directory.")
-
-    def forget_readiness(self):
-        """Makes the next `exports` set the PIN of a token that was lost."""
-        with contextlib.suppress(FileNotFoundError):
-            os.remove(self.path(".ready"))
 
     def start(self):
         """Makes the token or starts what is missing of it, and returns the exports."""
@@ -164,8 +158,8 @@ class Token:
             "environment": environment or {},
         }
         # A later start does not log in: a test may have changed the PIN, and a wrong one costs a try.
-        is_new = self.path(".ready")
-        request = {**exports, **initialization, "login": not os.path.exists(is_new)}
+        ready = self.path(".ready")
+        request = {**exports, **initialization, "login": not os.path.exists(ready)}
         # The library reads its environment when it is loaded, and may wait for ever: it is used in another process.
         try:
             made = subprocess.run(
@@ -176,5 +170,5 @@ class Token:
             raise Failure(f"{module} does not answer.") from None
         if made.returncode != 0:
             raise Failure(f"the token cannot be used: {made.stderr.strip()}")
-        open(is_new, "a", encoding="utf8").close()
+        open(ready, "a", encoding="utf8").close()
         return {**exports, "label": made.stdout}

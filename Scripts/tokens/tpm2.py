@@ -2,6 +2,9 @@
 
 The TPM alone holds three keys at a time and loses one place with each killed client; the resource manager lifts that to
 28 keys for each login.
+
+The TPM counts each loss of its power as a wrong PIN, and after three it is locked for a long time. `drop DIR swtpm` is
+such a loss.
 """
 
 import os
@@ -20,8 +23,8 @@ BUS = """\
 
 class Kind(Token):
     daemons = ("swtpm", "dbus", "abrmd")
-    # A client ends itself when its D-Bus ends.
-    dropped = ("swtpm", "abrmd")
+    # The loss of the TPM costs a PIN try, and a client ends itself when its D-Bus ends.
+    dropped = ("abrmd",)
 
     def start(self):
         socket, bus = self.path("tpm"), self.path("bus")
