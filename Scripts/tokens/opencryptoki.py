@@ -5,12 +5,11 @@ Its paths are compiled in, so a machine has one such token. The first directory 
 The daemon dies when it answers a client that has ended, for example one that was killed during `pause`.
 """
 
-import fcntl
 import glob
 import grp
 import os
 
-from support import Daemon, Failure, Token, library
+from support import Daemon, Failure, Token, library, locked
 
 STATE = "/var/lib/opencryptoki"
 TOKEN = f"{STATE}/swtok"
@@ -24,22 +23,27 @@ SLOTS = ("swtok", "tpm", "icsf", "ccatok", "ep11tok", "lite")
 class Kind(Token):
     daemons = dropped = ("pkcsslotd",)
 
+    def owner(self):
+        try:
+            with open(OWNER, encoding="utf8") as file:
+                return file.read()
+        except FileNotFoundError:
+            return None
+
     def hold(self):
         """Takes the machine's token for this directory."""
-        with open(OWNER, "a+", encoding="utf8") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            file.seek(0)
-            owner = file.read()
-            if owner == self.directory:
-                return
-            if owner and os.path.exists(os.path.join(owner, ".token")):
-                raise Failure(
-                    f"a machine can have one openCryptoki token at a time, and {owner} has it.\n"
-                    f"    To end that one: Scripts/token opencryptoki stop {owner}")
-            if not owner and os.path.exists(f"{TOKEN}/NVTOK.DAT"):
-                raise Failure(f"this machine has an openCryptoki token that this script did not make, in {TOKEN}.")
-            self.wipe()
-            file.truncate(0)
+        owner = self.owner()
+        if owner == self.directory:
+            return
+        if owner and os.path.exists(os.path.join(owner, ".token")):
+            raise Failure(
+                f"a machine can have one openCryptoki token at a time, and {owner} has it.\n"
+                f"    To end that one: Scripts/token opencryptoki stop {owner}")
+        self.check_other_daemon()
+        if not owner and os.path.exists(f"{TOKEN}/NVTOK.DAT"):
+            raise Failure(f"this machine has an openCryptoki token that this script did not make, in {TOKEN}.")
+        self.wipe()
+        with open(OWNER, "w", encoding="utf8") as file:
             file.write(self.directory)
 
     def wipe(self):
@@ -57,7 +61,7 @@ class Kind(Token):
             except (FileNotFoundError, ProcessLookupError):
                 continue
             process = int(path.split("/")[2])
-            if is_running and process != self.daemon("pkcsslotd").process() and Daemon.start_time(process):
+            if is_running and Daemon.start_time(process):
                 raise Failure(f"openCryptoki's daemon runs already, as process {process}.")
 
     def start(self):
@@ -70,11 +74,11 @@ class Kind(Token):
             os.chown(path, 0, group)
             os.chmod(path, 0o770)
         os.makedirs(f"{TOKEN}/TOK_OBJ", mode=0o770, exist_ok=True)
-        self.hold()
+        with locked(STATE):
+            self.hold()
         if os.path.exists(f"{TOKEN}/NVTOK.DAT") and os.path.getsize(f"{TOKEN}/NVTOK.DAT") == 0:
             # A process was killed during its login, which loses the token.
             self.wipe()
-        self.check_other_daemon()
         self.daemon("pkcsslotd").start(["/usr/sbin/pkcsslotd", "-f"], ready=SOCKET)
         return self.exports(
             library("*/pkcs11/libopencryptoki.so", "*/opencryptoki/libopencryptoki.so.0"), "test-ock",
@@ -82,10 +86,11 @@ class Kind(Token):
 
     def stop(self):
         super().stop()
-        with open(OWNER, "a+", encoding="utf8") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            file.seek(0)
-            if file.read() != self.directory:
+        if os.geteuid() != 0 or not os.path.isdir(STATE):
+            # The start failed before it made anything.
+            return
+        with locked(STATE):
+            if self.owner() != self.directory:
                 return
             self.wipe()
             for path in (SOCKET, "/run/pkcsslotd.pid", OWNER):

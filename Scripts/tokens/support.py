@@ -1,5 +1,7 @@
 """The parts that the kinds of tokens share."""
 
+import contextlib
+import fcntl
 import glob
 import json
 import os
@@ -26,6 +28,20 @@ def library(*patterns):
         for path in sorted(glob.glob(os.path.join("/usr/lib", pattern))):
             return path
     raise Failure(f"the library {patterns[0]} is not below /usr/lib, although its package is installed.")
+
+
+@contextlib.contextmanager
+def locked(path):
+    """Holds a lock on a file or directory, which no daemon inherits. Yields whether it still exists under its name."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        try:
+            yield os.path.samestat(os.fstat(descriptor), os.stat(path))
+        except FileNotFoundError:
+            yield False
+    finally:
+        os.close(descriptor)
 
 
 class Daemon:
