@@ -34,6 +34,12 @@ import Testing
         ((item["attributes"] as? [String: Any])?[name] as? [String: Any])?["value"]
     }
 
+    /// The wrapping suites, with the mechanisms that a token must lack to get them: CKM_AES_GCM, CKM_AES_KEY_WRAP,
+    /// CKM_ECDH1_DERIVE.
+    private static let suites = [
+        "A256GCMKW": "", "A256KW": "4231", "ECDH-ES+A256KW": "4231,8457", "RSA-OAEP-256": "4231,8457,4176",
+    ]
+
     /// Makes a keychain that uses a wrapping suite.
     private func keychain(_ suite: String) throws -> (TestHome, Token, [String: String]) {
         if suite == "A256GCMKW" {
@@ -41,14 +47,13 @@ import Testing
             let pin = household.keychain() + "/pin"
             return (household, Token(label: "login", configuration: household.data + "/softhsm2.conf", pin: pin), [:])
         }
-        // CKM_AES_GCM is 4231.
-        let (household, environment) = try TestHome.withCard(refusing: "without=4231")
+        let (household, environment) = try TestHome.withCard(refusing: "without=" + Self.suites[suite, default: ""])
         let pin = try household.directory.write(Array("1234\n".utf8), to: "card.pin")
         let token = Token(label: "card", configuration: try #require(environment["SOFTHSM2_CONF"]), pin: pin)
         return (household, token, environment)
     }
 
-    @Test(arguments: ["A256GCMKW", "A256KW"])
+    @Test(arguments: suites.keys.sorted())
     func `a program written from the article lists all items and opens a password`(suite: String) throws {
         let (household, token, environment) = try keychain(suite)
         func keyfob(_ arguments: [String], input: Data = Data()) throws -> String {
