@@ -61,15 +61,11 @@ struct CertificateChainCommand: ParsableCommand {
         let isIssuerMissing = [.issuerNotFound, .leafNotVerified].contains(result.result.failure?.code)
         let isComplete = !isIssuerMissing || result.chain.last?.isSelfSigned == true
         let document = Document([
-            "name": .string(name), "trusted": .boolean(result.isTrusted), "origin": .optional(result.origin?.rawValue),
-            "fetched": .count(fetched.count),
-            "chain_complete": .boolean(isComplete),
-            "chain": .array(
-                rows.map { index, one, place in
-                    .object(
-                        [.init("depth", .count(index)), .init("place", .string(place))]
-                            + CertificatePhrases.members(one, on: now))
-                }),
+            "name": name, "trusted": result.isTrusted, "origin": result.origin?.rawValue, "fetched": fetched.count,
+            "chain_complete": isComplete,
+            "chain": rows.map { index, one, place -> Members in
+                ["depth": index, "place": place] + CertificatePhrases.members(one, on: now)
+            },
         ])
         var table = Table([
             .init("DEPTH"), .init("SUBJECT", mayShrink: true), .init("ISSUER", mayShrink: true), .init("STATE"),

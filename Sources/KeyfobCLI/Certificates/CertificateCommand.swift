@@ -42,7 +42,7 @@ struct CertificateListCommand: ParsableCommand {
         }.sorted { ($0.label ?? "") < ($1.label ?? "") }
         try output.emit(
             ListedCertificate.document(
-                certificates, as: "certificates", on: now, [.init("keychain", .string(keychain.name))]),
+                certificates, as: "certificates", on: now, ["keychain": keychain.name]),
             table: ListedCertificate.table(certificates, hasKeys: false, on: now))
     }
 }
@@ -68,9 +68,8 @@ struct CertificateShowCommand: ParsableCommand {
         let now = Date()
         try output.emit(
             Document(
-                members: [
-                    .init("name", .optional(item.label)), .init("keychain", .string(keychain.name)),
-                    .init("uri", .string(uri)),
+                [
+                    "name": item.label, "keychain": keychain.name, "uri": uri,
                 ] + CertificatePhrases.members(certificate, on: now, isReplaced: item.nameOfVersion != nil)
                     + CertificatePhrases.details(certificate)),
             text: CertificatePhrases.text(
@@ -116,7 +115,7 @@ struct CertificateExpiringCommand: ParsableCommand {
         }
         let document = ListedCertificate.document(
             listed, as: "certificates", on: now,
-            [.init("keychain", .string(keychain.name)), .init("within_seconds", .integer(Int64(span)))])
+            ["keychain": keychain.name, "within_seconds": Int(span)])
         if output.format.isMachineReadable {
             try output.emit(document, table: Table([]))
         } else if !due.isEmpty {

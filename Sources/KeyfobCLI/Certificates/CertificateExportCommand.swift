@@ -90,16 +90,13 @@ struct CertificateExportCommand: ParsableCommand, ContentWriter {
 
     private func document(_ item: CertificateItem, _ certificates: [Certificate], _ isComplete: Bool) -> Document {
         Document([
-            "name": .optional(item.label), "file": .optional(file.path), "dry_run": .boolean(global.dryRun),
-            "chain_complete": .boolean(isComplete),
-            "certificates": .array(
-                certificates.map { certificate in
-                    .object([
-                        .init("subject", .string(certificate.subject.description)),
-                        .init("fingerprint", .fingerprint(sha256: certificate.sha256Fingerprint)),
-                        .init("pem", .string(certificate.pem)),
-                    ])
-                }),
+            "name": item.label, "file": file.path, "dry_run": global.dryRun, "chain_complete": isComplete,
+            "certificates": certificates.map { certificate -> Members in
+                [
+                    "subject": certificate.subject.description,
+                    "fingerprint": Value.fingerprint(sha256: certificate.sha256Fingerprint), "pem": certificate.pem,
+                ]
+            },
         ])
     }
 

@@ -90,14 +90,12 @@ struct CertificateImportCommand: ParsableCommand {
                 ?? "sha256:" + certificate.sha256Fingerprint.hexadecimal.prefix(16)
         }
         let document = Document([
-            "changed": .boolean(!global.dryRun && results.contains { $0.isNew }), "keychain": .string(keychain.name),
-            "dry_run": .boolean(global.dryRun),
-            "certificates": .array(
-                results.map { result in
-                    .object(
-                        [.init("new", .boolean(result.isNew)), .init("name", .string(name(result.certificate)))]
-                            + CertificatePhrases.members(result.certificate, on: now))
-                }),
+            "changed": !global.dryRun && results.contains { $0.isNew }, "keychain": keychain.name,
+            "dry_run": global.dryRun,
+            "certificates": results.map { result -> Members in
+                ["new": result.isNew, "name": name(result.certificate)]
+                    + CertificatePhrases.members(result.certificate, on: now)
+            },
         ])
         var lines = results.map { result in
             let verb = !result.isNew ? "Unchanged:" : global.dryRun ? "Would store" : "Stored"

@@ -51,7 +51,7 @@ struct CertificateRemoveCommand: ParsableCommand {
     /// The members that report the remaining items.
     ///
     /// - Parameter kept: The other names under which the certificate stays.
-    private static func members(kept: [String]) -> [Value.Member] {
-        [.init("kept", .array(kept.map { .string($0) }))]
+    private static func members(kept: [String]) -> Members {
+        ["kept": kept]
     }
 }

@@ -84,9 +84,9 @@ struct CertificateVerifyCommand: ParsableCommand {
         }
         try output.emit(
             Document([
-                "name": .string(name), "trusted": true, "origin": .optional(result.origin?.rawValue),
-                "usage": .string(usage.usage.rawValue), "host": .optional(host?.text), "at": .time(result.date),
-                "chain": .array(result.chain.map { .object(CertificatePhrases.members($0, on: result.date)) }),
+                "name": name, "trusted": true, "origin": result.origin?.rawValue, "usage": usage.usage.rawValue,
+                "host": host?.text, "at": result.date,
+                "chain": result.chain.map { CertificatePhrases.members($0, on: result.date) },
             ]), sentence: "ok  \(chain) (\(origin))")
     }
 }

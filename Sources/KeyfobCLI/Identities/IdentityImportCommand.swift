@@ -216,8 +216,8 @@ struct IdentityImportCommand: ParsableCommand {
         _ reports: [IdentityImportReport], isChanged: Bool, _ keychain: Keychain, _ now: Date
     ) -> Document {
         Document([
-            "changed": .boolean(isChanged), "dry_run": .boolean(global.dryRun), "keychain": .string(keychain.name),
-            "identities": .array(reports.map { $0.value(on: now) }),
+            "changed": isChanged, "dry_run": global.dryRun, "keychain": keychain.name,
+            "identities": reports.map { $0.members(on: now) },
         ])
     }
 }

@@ -56,15 +56,14 @@ struct IdentityImportReport {
         isPlan = true
     }
 
-    /// The value of the identity in a document.
-    func value(on now: Date) -> Value {
-        let members: [Value.Member] = [
-            .init("name", .optional(name)), .init("changed", .boolean(!isUnchanged && !isPlan)),
-            .init("extractable", .boolean(isExtractable)), .init("certificates_added", .count(addedCertificates)),
-            .init("certificates_known", .count(knownCertificates)), .init("chain_complete", .boolean(isComplete)),
-            .init("kept", .array(kept.map { .string($0) })), .init("uri", .optional(uri)),
+    /// The members of the identity in a document.
+    func members(on now: Date) -> Members {
+        let members: Members = [
+            "name": name, "changed": !isUnchanged && !isPlan, "extractable": isExtractable,
+            "certificates_added": addedCertificates, "certificates_known": knownCertificates,
+            "chain_complete": isComplete, "kept": kept, "uri": uri,
         ]
-        return .object(members + CertificatePhrases.members(certificate, on: now))
+        return members + CertificatePhrases.members(certificate, on: now)
     }
 
     /// The lines about several identities, after a summary of the files.

@@ -94,8 +94,6 @@ struct IdentityInstallCommand: ParsableCommand {
     ///
     /// - Parameter leavesRootOut: `nil` if it is not known in advance.
     private static func document(_ document: Document, leavesRootOut: Bool?) -> Document {
-        Document(
-            members: document.members
-                + [Value.Member("root_left_out", leavesRootOut.map { .boolean($0) } ?? .null)])
+        Document(document.members + ["root_left_out": leavesRootOut])
     }
 }

@@ -26,7 +26,7 @@ struct IdentityListCommand: ParsableCommand {
         }
         try output.emit(
             ListedCertificate.document(
-                identities, as: "identities", on: now, [.init("keychain", .string(keychain.name))]),
+                identities, as: "identities", on: now, ["keychain": keychain.name]),
             table: ListedCertificate.table(identities, hasKeys: true, on: now))
     }
 }
@@ -53,13 +53,10 @@ struct IdentityShowCommand: ParsableCommand {
         let now = Date()
         let above = chain.certificates.dropFirst().map(CertificatePhrases.subject)
         let document = Document(
-            members: [
-                .init("name", .optional(identity.label)), .init("keychain", .string(keychain.name)),
-                .init("token", .string(keychain.tokenLabel)), .init("uri", .string(uri)),
-                .init("extractable", .boolean(identity.key.isExtractable)),
-                .init("created", .time(identity.creationDate)),
-                .init("chain_subjects", .array(above.map { .string($0) })),
-                .init("chain_complete", .boolean(chain.isComplete)),
+            [
+                "name": identity.label, "keychain": keychain.name, "token": keychain.tokenLabel, "uri": uri,
+                "extractable": identity.key.isExtractable, "created": identity.creationDate, "chain_subjects": above,
+                "chain_complete": chain.isComplete,
             ] + CertificatePhrases.members(certificate, on: now, isReplaced: identity.nameOfVersion != nil)
                 + CertificatePhrases.details(certificate))
         var lines = [("name", identity.label ?? ""), ("token", keychain.tokenLabel)]

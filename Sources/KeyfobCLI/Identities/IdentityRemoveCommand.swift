@@ -75,11 +75,8 @@ private struct IdentityRemainder {
     var keepsKey: Bool { !sharers.isEmpty }
 
     /// The members of the document about the removal.
-    var members: [Value.Member] {
-        [
-            .init("key_kept", .boolean(keepsKey)), .init("key_kept_for", .array(sharers.map { .string($0) })),
-            .init("kept", .array(versions.map { .string($0) })),
-        ]
+    var members: Members {
+        ["key_kept": keepsKey, "key_kept_for": sharers, "kept": versions]
     }
 
     /// Nothing remains.

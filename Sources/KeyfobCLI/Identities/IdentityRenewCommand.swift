@@ -68,7 +68,7 @@ struct IdentityRenewCommand: ParsableCommand {
         let keychain = try global.openKeychain()
         let now = Date()
         let identities = try name.map { [try $0.identity(in: keychain)] } ?? Self.renewable(in: keychain)
-        var documents: [Value] = []
+        var documents: [Members] = []
         var failures: [KeychainError] = []
         // Identities that were renewed now, and identities renewed before whose command still has to run.
         var (renewed, waiting): ([String], [String]) = ([], [])
@@ -78,7 +78,7 @@ struct IdentityRenewCommand: ParsableCommand {
             let label = identity.label ?? ""
             do {
                 let (document, outcome) = try renew(identity, keychain, output, now, pending)
-                documents.append(.object(document.members))
+                documents.append(document.members)
                 switch outcome {
                 case .renewed: renewed.append(label)
                 case .unchanged:
@@ -110,14 +110,12 @@ struct IdentityRenewCommand: ParsableCommand {
         }
         if all, identities.isEmpty { try output.say("Nothing to do: no identity has a known issuer.") }
         if output.format.isMachineReadable {
-            var members: [Value.Member] = [
-                .init("changed", .boolean(!renewed.isEmpty)), .init("dry_run", .boolean(global.dryRun)),
-                .init("keychain", .string(keychain.name)), .init("identities", .array(documents)),
-                .init("hook_status", status.map { .integer(Int64($0)) } ?? .null),
-                .init("hook_failure", hookFailure.map { Failure($0).value } ?? .null),
+            var members: Members = [
+                "changed": !renewed.isEmpty, "dry_run": global.dryRun, "keychain": keychain.name,
+                "identities": documents, "hook_status": status, "hook_failure": hookFailure.map { Failure($0).value },
             ]
-            if all { members.append(.init("failures", .array(failures.map { Failure($0).value }))) }
-            try output.emit(Document(members: members), sentence: "")
+            if all { members += ["failures": failures.map { Failure($0).value }] }
+            try output.emit(Document(members), sentence: "")
         }
         if let interruption { throw interruption }
         try throwFailure(failures, of: identities.count, hookFailure, output)
@@ -229,7 +227,7 @@ struct IdentityRenewCommand: ParsableCommand {
     /// The document about an unchanged identity. Empty unless it will be printed, because it reads all certificates of
     /// the keychain.
     private func document(unchanged identity: Identity, _ keychain: Keychain, _ output: Output) throws -> Document {
-        guard output.format.isMachineReadable else { return Document(members: []) }
+        guard output.format.isMachineReadable else { return Document([:]) }
         return try IdentityPhrases.document(identity, isChanged: false, keychain, isDryRun: global.dryRun)
     }
 

@@ -42,10 +42,7 @@ struct IdentityUseCommand: ParsableCommand {
         if let service {
             let isChanged = try !global.dryRun && keychain.identities.prefer(identity, for: service)
             return try output.emit(
-                Document([
-                    "name": .string(label), "service": .string(service), "changed": .boolean(isChanged),
-                    "dry_run": .boolean(global.dryRun),
-                ]),
+                Document(["name": label, "service": service, "changed": isChanged, "dry_run": global.dryRun]),
                 sentence: "\"\(TerminalSafe.text(label))\" \(global.dryRun ? "would be" : "is") preferred for "
                     + "\(TerminalSafe.text(service)).")
         }
@@ -120,8 +117,7 @@ struct IdentityRetireCommand: ParsableCommand {
         let verb = global.dryRun ? "Would retire" : "Retired"
         try output.emit(
             Document([
-                "name": .string(name), "changed": .boolean(!labels.isEmpty && !global.dryRun),
-                "dry_run": .boolean(global.dryRun), "retired": .array(labels.map { .string($0) }),
+                "name": name, "changed": !labels.isEmpty && !global.dryRun, "dry_run": global.dryRun, "retired": labels,
             ]),
             sentence: labels.isEmpty
                 ? "Nothing to do: \"\(TerminalSafe.text(name))\" has no \(expired ? "expired" : "older") version."

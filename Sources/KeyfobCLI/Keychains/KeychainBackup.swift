@@ -48,11 +48,7 @@ struct KeychainBackup: ParsableCommand {
 
     private func document(_ name: String, _ url: URL, _ made: Keychains.Backup?) -> Document {
         Document(
-            members: [
-                .init("keychain", .string(name)), .init("file", .string(url.path)),
-                .init("changed", .boolean(made != nil)), .init("dry_run", .boolean(global.dryRun)),
-            ] + (made.map { [
-                .init("contains_token", .boolean($0.containsToken)), .init("contains_pin", .boolean($0.containsPIN)),
-            ] } ?? []))
+            ["keychain": name, "file": url.path, "changed": made != nil, "dry_run": global.dryRun]
+                + (made.map { ["contains_token": $0.containsToken, "contains_pin": $0.containsPIN] } ?? [:]))
     }
 }

@@ -167,20 +167,15 @@ struct KeychainCheck: ParsableCommand {
         }
         if !output.isQuiet, !output.format.isMachineReadable { lines += try UnusedTokens.lines() }
         let document = Document([
-            "keychain": .string(keychain.name), "ok": .boolean(findings.isEmpty),
-            "findings": .array(findings.map(\.value)), "removed": .array(removed.map(\.value)),
-            "secrets_opened": .boolean(secrets), "changed": .boolean(isChanged), "dry_run": .boolean(global.dryRun),
+            "keychain": keychain.name, "ok": findings.isEmpty, "findings": findings.map(\.members),
+            "removed": removed.map(\.members), "secrets_opened": secrets, "changed": isChanged,
+            "dry_run": global.dryRun,
         ])
         try output.emit(document, text: lines.joined(separator: "\n"))
     }
 }
 
 extension VaultFinding {
-    /// The finding as a value of a document.
-    fileprivate var value: Value {
-        .object([
-            .init("code", .string(code.rawValue)), .init("id", item.map { .string($0) } ?? .null),
-            .init("text", .string(description)),
-        ])
-    }
+    /// The members of the finding in a document.
+    fileprivate var members: Members { ["code": code.rawValue, "id": item, "text": description] }
 }

@@ -23,7 +23,7 @@ struct KeychainDefault: ParsableCommand {
         guard let name else {
             // Without a chosen default, there may still be a keychain that is used by default.
             let used = try current ?? keychains.configuration().name
-            return try output.emit(Document(["keychain": .string(used), "changed": false]), text: used)
+            return try output.emit(Document(["keychain": used, "changed": false]), text: used)
         }
         _ = try keychains.configuration(global.selectedKeychainName(argument: name))
         let isChanged = current != name
@@ -34,9 +34,7 @@ struct KeychainDefault: ParsableCommand {
             : "Unchanged: \"\(name)\" is the default keychain."
         try output.emit(
             Document([
-                "keychain": .string(name), "previous": .optional(current),
-                "changed": .boolean(isChanged && !global.dryRun),
-                "dry_run": .boolean(global.dryRun),
+                "keychain": name, "previous": current, "changed": isChanged && !global.dryRun, "dry_run": global.dryRun,
             ]), sentence: sentence)
     }
 }

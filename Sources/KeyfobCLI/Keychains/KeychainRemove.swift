@@ -100,7 +100,7 @@ struct KeychainRemove: ParsableCommand {
 
     private func report(_ output: Output, _ sentence: String, isChanged: Bool) throws {
         try output.emit(
-            Document(["keychain": .string(name), "changed": .boolean(isChanged), "dry_run": .boolean(global.dryRun)]),
+            Document(["keychain": name, "changed": isChanged, "dry_run": global.dryRun]),
             sentence: sentence)
     }
 }

@@ -125,35 +125,25 @@ struct KeychainReport {
     }
 
     /// The members for a document.
-    var members: [Value.Member] {
-        var members: [Value.Member] = [
-            .init("keychain", .string(configuration.name)), .init("default", .boolean(isDefault)),
-            .init("state", .string(state.rawValue)), .init("until", .time(expiry)),
-            .init("location", .optional(location?.name)),
-            .init("token", .string(tokenLabel)), .init("token_uri", .string(configuration.shownTokenURI)),
-            .init("token_present", .boolean(token != nil)), .init("token_model", .optional(token?.model)),
-            .init("token_manufacturer", .optional(token?.manufacturer)),
-            .init("token_serial", .optional(token?.serialNumber)),
-            .init("protection_notes", .array(protection.map { .string($0) })),
-            .init("password_count", passwords.map { .count($0) } ?? .null),
-            .init("certificate_count", certificates.map { .count($0) } ?? .null),
-            .init("key_count", keys.map { .count($0) } ?? .null),
-            .init("expired", expired.map { .count($0) } ?? .null),
+    var members: Members {
+        var members: Members = [
+            "keychain": configuration.name, "default": isDefault, "state": state.rawValue, "until": expiry,
+            "location": location?.name, "token": tokenLabel, "token_uri": configuration.shownTokenURI,
+            "token_present": token != nil, "token_model": token?.model, "token_manufacturer": token?.manufacturer,
+            "token_serial": token?.serialNumber, "protection_notes": protection, "password_count": passwords,
+            "certificate_count": certificates, "key_count": keys, "expired": expired,
         ]
         if let nextExpiry {
-            members.append(
-                .init(
-                    "next_expiry",
-                    .object([.init("name", .string(nextExpiry.name)), .init("date", .time(nextExpiry.date))])))
+            members += ["next_expiry": ["name": nextExpiry.name, "date": nextExpiry.date] as Members]
         }
         if let problem {
-            members.append(.init("problem", Self.problem(problem)))
+            members += ["problem": Self.problem(problem)]
         }
         return members
     }
 
     /// The members for a document of `init` or `keychain create` if the keychain exists already.
-    var creationMembers: [Value.Member] {
+    var creationMembers: Members {
         // A keychain that needs no unlocking is neither locked nor unlocked, even while it is open.
         let needsUnlocking = configuration.pinSource == nil && state != .unattended
         return configuration.creationMembers(
@@ -161,9 +151,9 @@ struct KeychainReport {
             isUnlocked: needsUnlocking ? state == .unlocked : nil)
     }
 
-    /// A problem as a value of a document.
-    static func problem(_ error: KeychainError) -> Value {
-        .object([.init("code", .string(error.code.rawValue)), .init("message", .string(error.message))])
+    /// The members of a problem in a document.
+    static func problem(_ error: KeychainError) -> Members {
+        ["code": error.code.rawValue, "message": error.message]
     }
 
     /// Whether the keychain needs attention: a problem, locked, or certificates that have expired or expire within 30

@@ -31,9 +31,8 @@ struct KeychainRestore: ParsableCommand {
         let restored =
             try global.dryRun ? keychains.checkBackup(at: url, as: name) : keychains.restore(from: url, as: name)
         let document = Document([
-            "keychain": .string(restored.keychain), "contains_token": .boolean(restored.containsToken),
-            "contains_pin": .boolean(restored.containsPIN), "changed": .boolean(!global.dryRun),
-            "dry_run": .boolean(global.dryRun),
+            "keychain": restored.keychain, "contains_token": restored.containsToken,
+            "contains_pin": restored.containsPIN, "changed": !global.dryRun, "dry_run": global.dryRun,
         ])
         let keys = restored.containsToken ? "" : " Its keys and certificates are on its token."
         try output.emit(

@@ -28,7 +28,7 @@ struct KeychainShow: ParsableCommand {
             case .path(let path): path
             case .registered(let name): name
             }
-        let lines: [(String, String)] = [
+        let lines: [(name: String, value: String)] = [
             ("name", configuration.name), ("default", isDefault ? "yes" : "no"),
             ("uuid", configuration.uuid.uuidString.lowercased()),
             ("token", configuration.tokenLabel), ("token_uri", configuration.shownTokenURI),
@@ -40,13 +40,10 @@ struct KeychainShow: ParsableCommand {
         ]
         var table = Table([.init("SETTING"), .init("VALUE")])
         for (name, value) in lines { table.add([.init(name), .init(value)]) }
-        let members = lines.map { name, value -> Value.Member in
-            switch name {
-            case "default", "recovery_code": .init(name, .boolean(value == "yes"))
-            case "unlock_timeout": .init(name, .count(configuration.unlockTimeout))
-            default: .init(name, .string(value))
-            }
-        }
-        try output.emit(Document(members: members), table: table)
+        let typed: Members = [
+            "default": isDefault, "recovery_code": configuration.recoverySeal != nil,
+            "unlock_timeout": configuration.unlockTimeout,
+        ]
+        try output.emit(Document(Members(lines).replacing(typed)), table: table)
     }
 }

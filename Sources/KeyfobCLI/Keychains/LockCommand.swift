@@ -67,8 +67,8 @@ struct LockCommand: ParsableCommand {
             } else { Self.alreadyLocked(chosen.map(\.name)) }
         try output.emit(
             Document([
-                "locked": .array(locked.map { .string($0) }), "changed": .boolean(!locked.isEmpty && !global.dryRun),
-                "dry_run": .boolean(global.dryRun), "open": .array(open.map { .string($0.name) }),
+                "locked": locked, "changed": !locked.isEmpty && !global.dryRun, "dry_run": global.dryRun,
+                "open": open.map(\.name),
             ]), sentence: ([sentence] + open.map(\.sentence)).joined(separator: "\n"))
     }
 

@@ -226,11 +226,8 @@ struct NewKeychain {
     static func reportExisting(
         _ name: String, isOpened: Bool? = nil, sentence: String, global: GlobalOptions, _ output: Output
     ) throws {
-        var members: [Value.Member] = [
-            .init("keychain", .string(name)), .init("action", "none"), .init("changed", false),
-            .init("dry_run", .boolean(global.dryRun)),
-        ]
-        if let isOpened { members.append(.init("opened", .boolean(isOpened))) }
+        var members: Members = ["keychain": name, "action": "none", "changed": false, "dry_run": global.dryRun]
+        if let isOpened { members += ["opened": isOpened] }
         let keychains = Keychains()
         // If the configuration is damaged, only the name is known.
         if output.format.isMachineReadable, let configuration = try? keychains.configuration(name) {
@@ -239,7 +236,7 @@ struct NewKeychain {
                 readsContents: false
             ).creationMembers
         }
-        try output.emit(Document(members: members), sentence: sentence)
+        try output.emit(Document(members), sentence: sentence)
     }
 
     private func reportDryRun(
@@ -285,12 +282,9 @@ struct NewKeychain {
     }
 
     /// The document about a created keychain, or one that a dry run would create.
-    private func created(isChanged: Bool, _ further: [Value.Member]) -> Document {
+    private func created(isChanged: Bool, _ further: Members) -> Document {
         Document(
-            members: [
-                .init("keychain", .string(name)), .init("action", "created"), .init("changed", .boolean(isChanged)),
-                .init("dry_run", .boolean(global.dryRun)),
-            ] + further)
+            ["keychain": name, "action": "created", "changed": isChanged, "dry_run": global.dryRun] + further)
     }
 
     private func tell(

@@ -29,14 +29,11 @@ struct StatusCommand: ParsableCommand {
         var text = report.text
         if !others.isEmpty { text += "\nothers      \(others.joined(separator: ", "))" }
         for (_, error) in listing.damaged { text += "\ndamaged     \(TerminalSafe.text(error.message))" }
-        let damaged = listing.damaged.map { name, error in
-            Value.object([.init("name", .string(name)), .init("problem", KeychainReport.problem(error))])
+        let damaged = listing.damaged.map { name, error -> Members in
+            ["name": name, "problem": KeychainReport.problem(error)]
         }
         try output.emit(
-            Document(
-                members: report.members + [
-                    .init("others", .array(others.map { .string($0) })), .init("damaged_keychains", .array(damaged)),
-                ]), text: text)
+            Document(report.members + ["others": others, "damaged_keychains": damaged]), text: text)
         if exitCode, report.wantsAttention || !damaged.isEmpty { throw ExitCode(ExitStatus.attention.rawValue) }
     }
 }

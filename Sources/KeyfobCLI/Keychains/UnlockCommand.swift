@@ -83,9 +83,8 @@ struct UnlockCommand: ParsableCommand {
         location: UnlockedState.Location? = nil, isChanged: Bool
     ) -> Document {
         Document([
-            "keychain": .string(keychain.name), "state": .string(state.rawValue), "until": .time(expiry),
-            "location": .optional(location?.name), "changed": .boolean(isChanged),
-            "dry_run": .boolean(global.dryRun),
+            "keychain": keychain.name, "state": state.rawValue, "until": expiry, "location": location?.name,
+            "changed": isChanged, "dry_run": global.dryRun,
         ])
     }
 

@@ -108,7 +108,7 @@ struct KeyGenerateCommand: ParsableCommand {
     }
 
     /// The values known before the key is made. The uses are missing, because the token may restrict them.
-    private var known: [String: Value] {
+    private var known: Members {
         let bits: Int? = switch (type, curve ?? .p256) {
         case (.rsa, _): size ?? 3072
         case (.aes, _): size ?? 256
@@ -118,18 +118,13 @@ struct KeyGenerateCommand: ParsableCommand {
         case (.ec, .p521): 521
         }
         return [
-            "name": .string(name), "class": .string(type == .aes ? "secret" : "private"),
-            "type": .string(specification.description), "bits": bits.map { .count($0) } ?? .null,
-            "extractable": .boolean(extractable), "sensitive": true,
+            "name": name, "class": type == .aes ? "secret" : "private", "type": specification.description, "bits": bits,
+            "extractable": extractable, "sensitive": true,
         ]
     }
 
-    private func document(_ members: [Value.Member], isNew: Bool, _ keychain: Keychain) -> Document {
-        Document(
-            members: [
-                .init("changed", .boolean(isNew)), .init("dry_run", .boolean(global.dryRun)),
-                .init("keychain", .string(keychain.name)),
-            ] + members)
+    private func document(_ members: Members, isNew: Bool, _ keychain: Keychain) -> Document {
+        Document(["changed": isNew, "dry_run": global.dryRun, "keychain": keychain.name] + members)
     }
 
     private func emit(_ key: KeyItem, isNew: Bool, _ keychain: Keychain, _ output: Output) throws {

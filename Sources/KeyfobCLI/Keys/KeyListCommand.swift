@@ -43,11 +43,10 @@ struct KeyListCommand: ParsableCommand {
             ($0, try keychain.keys.publicKey(of: $0))
         }
         let document = Document([
-            "keychain": .string(keychain.name), "token": .string(keychain.tokenLabel),
-            "keys": .array(
-                try keys.map { key, publicKey in
-                    .object(KeyPhrases.members(key, publicKey, uri: try keychain.objects.uri(of: key).description))
-                }),
+            "keychain": keychain.name, "token": keychain.tokenLabel,
+            "keys": try keys.map { key, publicKey in
+                KeyPhrases.members(key, publicKey, uri: try keychain.objects.uri(of: key).description)
+            },
         ])
         var table = Table([
             .init("NAME", mayShrink: true), .init("CLASS"), .init("TYPE"), .init("USES"), .init("EXTRACTABLE"),
@@ -94,8 +93,7 @@ struct KeyShowCommand: ParsableCommand {
             lines.append(("public key", "sha256:" + Digest.sha256(publicKey.subjectPublicKeyInfo).hexadecimal))
         }
         lines.append(("uri", uri))
-        let document = Document(
-            members: [.init("keychain", .string(keychain.name))] + KeyPhrases.members(key, publicKey, uri: uri))
+        let document = Document(["keychain": keychain.name] + KeyPhrases.members(key, publicKey, uri: uri))
         try output.emit(document, text: CertificatePhrases.text(lines))
     }
 }

@@ -144,7 +144,7 @@ import PKCS11
                 let isVersion = text == KeyfobCommand.version
                 try StandardOutput.write(
                     form.isJSON && isVersion
-                        ? Document(["version": .string(text)]).rendered(as: .json) : text.withGlobalOptionsLast + "\n")
+                        ? Document(["version": text]).rendered(as: .json) : text.withGlobalOptionsLast + "\n")
                 return .success
             } catch {
                 failure = Failure(error)

@@ -70,8 +70,8 @@ struct SecretGenerate: ParsableCommand {
         guard !output.format.isMachineReadable else {
             return try output.emit(
                 Document(
-                    members: SecretStoring.members(outcome, changed, keychain, isDryRun: global.dryRun)
-                        + [global.dryRun ? Value.Member("value", .null) : SecretGet.member(secret)]), sentence: "")
+                    SecretStoring.members(outcome, changed, keychain, isDryRun: global.dryRun)
+                        + (global.dryRun ? ["value": Value.null] : SecretGet.member(secret))), sentence: "")
         }
         // Prints only the secret on standard output, so that it can be piped.
         guard outcome != .kept else { return try SecretGet.print(secret) }

@@ -120,7 +120,7 @@ struct SecretList: ParsableCommand {
                     .init("NAME", mayShrink: true), .init("USER", mayShrink: true), .init("KIND"), .init("UPDATED"),
                 ], width: StandardOutput.terminalWidth, colour: output.colour)
             list = ListStream(
-                output.format, members: [.init("keychain", .string(keychain.name))], listName: "items")
+                output.format, members: ["keychain": keychain.name], listName: "items")
         }
 
         func add(_ item: Item) throws {
@@ -132,7 +132,7 @@ struct SecretList: ParsableCommand {
 
         func finish(damaged: Int) throws {
             guard isTable else {
-                return try list.finish([.init("count", .count(count)), .init("damaged", .count(damaged))])
+                return try list.finish(["count": count, "damaged": damaged])
             }
             try table.finish()
         }
@@ -141,11 +141,10 @@ struct SecretList: ParsableCommand {
 
 extension Item {
     /// The members of one list entry. Both kinds have the same members, so that columns line up.
-    fileprivate var listMembers: [Value.Member] {
+    fileprivate var listMembers: Members {
         [
-            .init("name", .string(nameText)), .init("user", .string(userText)), .init("kind", .string(kindText)),
-            .init("label", .string(text(.label))), .init("server", value(.server)),
-            .init("created", .time(attributes[.creationDate]?.date)), .init("modified", .time(modified)),
+            "name": nameText, "user": userText, "kind": kindText, "label": text(.label), "server": value(.server),
+            "created": attributes[.creationDate]?.date, "modified": modified,
         ] + placeMembers + referenceMembers
     }
 }

@@ -78,17 +78,13 @@ struct SecretRemove: ParsableCommand {
                 details: ["keychain": keychain.name])
         }
         guard output.format.isMachineReadable else { return }
-        let list = (global.dryRun ? items : removed).map { item in
-            Value.object(
-                [
-                    .init("name", .string(item.nameText)), .init("user", .string(item.userText)),
-                    .init("kind", .string(item.kindText)), .init("server", item.value(.server)),
-                ] + item.placeMembers + item.referenceMembers)
+        let list = (global.dryRun ? items : removed).map { item -> Members in
+            ["name": item.nameText, "user": item.userText, "kind": item.kindText, "server": item.value(.server)]
+                + item.placeMembers + item.referenceMembers
         }
         try output.emit(
             Document([
-                "keychain": .string(keychain.name), "removed": .array(list), "changed": .boolean(!removed.isEmpty),
-                "dry_run": .boolean(global.dryRun),
+                "keychain": keychain.name, "removed": list, "changed": !removed.isEmpty, "dry_run": global.dryRun,
             ]), sentence: "")
     }
 }

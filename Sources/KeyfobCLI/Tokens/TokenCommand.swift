@@ -35,15 +35,13 @@ struct TokenListCommand: ParsableCommand {
             ($0.isOurs ? 0 : 1, $0.label, $0.serial) < ($1.isOurs ? 0 : 1, $1.label, $1.serial)
         }
         let document = Document([
-            "tokens": .array(
-                entries.map { entry in
-                    [
-                        "label": .string(entry.label), "serial": .string(entry.serial),
-                        "manufacturer": .string(entry.manufacturer), "model": .string(entry.model),
-                        "module": .string(entry.module), "state": .string(entry.state), "own": .boolean(entry.isOurs),
-                        "keychain_names": .array(entry.keychains.map { .string($0) }),
-                    ]
-                })
+            "tokens": entries.map { entry -> Members in
+                [
+                    "label": entry.label, "serial": entry.serial, "manufacturer": entry.manufacturer,
+                    "model": entry.model, "module": entry.module, "state": entry.state, "own": entry.isOurs,
+                    "keychain_names": entry.keychains,
+                ]
+            },
         ])
         var table = Table([
             .init("TOKEN"), .init("SERIAL"), .init("MODEL", mayShrink: true), .init("MODULE", mayShrink: true),
@@ -131,30 +129,24 @@ struct TokenShowCommand: ParsableCommand {
         _ token: SelectedToken, _ info: TokenInfo, _ module: ModuleInfo, _ keychains: [String],
         _ contents: TokenContents?
     ) -> Document {
-        var members: [Value.Member] = [
-            .init("label", .string(info.label)), .init("serial", .string(info.serialNumber)),
-            .init("manufacturer", .string(info.manufacturer)), .init("model", .string(info.model)),
-            .init("module", .string(token.module)), .init("module_path", .string(token.slot.module.path)),
-            .init("module_version", .string(module.libraryVersion.description)),
-            .init("cryptoki", .string(module.cryptokiVersion.description)), .init("uri", .string(info.uri.description)),
-            .init("pin", .string(pinState(info))),
-            .init("write_protected", .boolean(info.flags.contains(.writeProtected))),
-            .init("keychain", .optional(token.keychain?.name)),
+        var members: Members = [
+            "label": info.label, "serial": info.serialNumber, "manufacturer": info.manufacturer, "model": info.model,
+            "module": token.module, "module_path": token.slot.module.path,
+            "module_version": module.libraryVersion.description, "cryptoki": module.cryptokiVersion.description,
+            "uri": info.uri.description, "pin": pinState(info), "write_protected": info.flags.contains(.writeProtected),
+            "keychain": token.keychain?.name, "keychain_names": keychains,
         ]
-        members.append(.init("keychain_names", .array(keychains.map { .string($0) })))
         if let contents {
-            members.append(.init("debris", .count(contents.debris)))
-            members.append(.init("objects", .array(contents.objects.map { Self.value(of: $0) })))
+            members += ["debris": contents.debris, "objects": contents.objects.map { Self.members(of: $0) }]
         }
-        return Document(members: members, listName: "objects")
+        return Document(members, listName: "objects")
     }
 
-    private static func value(of object: TokenContents.Object) -> Value {
+    private static func members(of object: TokenContents.Object) -> Members {
         [
-            "class": .string(KeyPhrases.half(object)), "label": .optional(object.label),
-            "id": .string(object.id.hexadecimal), "type": .optional(KeyPhrases.kind(object)),
-            "private": .boolean(object.isPrivate), "extractable": .boolean(object.isExtractable),
-            "is_wrapping_key": .boolean(object.isWrappingKey), "keychain": .optional(object.keychain),
+            "class": KeyPhrases.half(object), "label": object.label, "id": object.id.hexadecimal,
+            "type": KeyPhrases.kind(object), "private": object.isPrivate, "extractable": object.isExtractable,
+            "is_wrapping_key": object.isWrappingKey, "keychain": object.keychain,
         ]
     }
 
@@ -241,17 +233,14 @@ struct TokenMechanismsCommand: ParsableCommand {
             info.map { info in Self.uses.filter { info.flags.contains($0.0) }.map(\.1) }
         }
         let document = Document([
-            "token": .string(label),
-            "mechanisms": .array(
-                mechanisms.map { type, info in
-                    [
-                        "name": .string(type.name), "number": .integer(Int64(bitPattern: UInt64(type.rawValue))),
-                        "minimum": info.map { .integer(Int64(clamping: $0.keySizes.lowerBound)) } ?? .null,
-                        "maximum": info.map { .integer(Int64(clamping: $0.keySizes.upperBound)) } ?? .null,
-                        "hardware": info.map { .boolean($0.flags.contains(.hardware)) } ?? .null,
-                        "uses": uses(info).map { .array($0.map { .string($0) }) } ?? .null,
-                    ]
-                }),
+            "token": label,
+            "mechanisms": mechanisms.map { type, info -> Members in
+                [
+                    "name": type.name, "number": Int64(bitPattern: UInt64(type.rawValue)),
+                    "minimum": info?.keySizes.lowerBound, "maximum": info?.keySizes.upperBound,
+                    "hardware": info?.flags.contains(.hardware), "uses": uses(info),
+                ]
+            },
         ])
         var table = Table([.init("MECHANISM"), .init("KEY SIZES"), .init("USES")])
         for (type, info) in mechanisms.sorted(by: { $0.0.name < $1.0.name }) {

@@ -76,8 +76,7 @@ struct URICommand: ParsableCommand {
                 throw obstacle
             }
             let document = Document([
-                "name": .string(label), "keychain": .string(keychain.name), "token": .string(keychain.tokenLabel),
-                "uri": .string(uri.description),
+                "name": label, "keychain": keychain.name, "token": keychain.tokenLabel, "uri": uri.description,
             ])
             guard output.format.isMachineReadable else { return try StandardOutput.write(uri.description + "\n") }
             return try output.emit(document, sentence: "")
@@ -225,20 +224,13 @@ struct URICommand: ParsableCommand {
             }
         }
         let document = Document([
-            "program": .string(program.name), "uri": .string(subject.uri.description),
-            "title": .string(recipe.title),
-            "environment": .object(recipe.environment.map { .init($0.name, .string($0.value)) }),
-            "commands": .array(recipe.lines.map { .string($0) }),
-            "notes": .array((warnings + recipe.notes).map { .string($0) }),
-            "files": .array(
-                recipe.files.map { file in
-                    .object([
-                        .init("path", .string(subject.path(file))),
-                        .init("written", .boolean(destination != nil && !global.dryRun)),
-                        .init("content", .string(file.content)),
-                    ])
-                }),
-            "check": .optional(proof), "changed": .boolean(isChanged), "dry_run": .boolean(global.dryRun),
+            "program": program.name, "uri": subject.uri.description, "title": recipe.title,
+            "environment": Members(recipe.environment), "commands": recipe.lines, "notes": warnings + recipe.notes,
+            "files": recipe.files.map { file -> Members in
+                let isWritten = destination != nil && !global.dryRun
+                return ["path": subject.path(file), "written": isWritten, "content": file.content]
+            },
+            "check": proof, "changed": isChanged, "dry_run": global.dryRun,
         ])
         guard output.format.isMachineReadable else {
             let text = warnings.map { "# " + TerminalSafe.text($0) + "\n" }.joined() + text(recipe, subject, proof)
@@ -318,7 +310,7 @@ struct URICommand: ParsableCommand {
             remedies: [Remedy("All keys", .listKeys())], details: ["name": label, "keychain": keychain.name])
     }
 
-    private func variables(_ keychain: Keychain) throws -> [(String, String)] {
+    private func variables(_ keychain: Keychain) throws -> [(name: String, value: String)] {
         let module: String
         switch keychain.configuration.module {
         case .path(let path): module = path
@@ -333,6 +325,6 @@ struct URICommand: ParsableCommand {
         guard output.format.isMachineReadable else {
             return try StandardOutput.write(variables.map { "export \($0.0)=\(ShellWord.quoted($0.1))\n" }.joined())
         }
-        try output.emit(Document(members: variables.map { .init($0.0, .string($0.1)) }), sentence: "")
+        try output.emit(Document(Members(variables)), sentence: "")
     }
 }

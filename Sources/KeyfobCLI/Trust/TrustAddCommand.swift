@@ -122,12 +122,10 @@ struct TrustAddCommand: ParsableCommand {
         _ anchor: Certificate, on date: Date, file: String? = nil, keychain: Keychain? = nil, name: String? = nil,
         usages: [String]? = nil, isChanged: Bool
     ) -> Document {
-        let members: [Value.Member] = [
-            .init("scope", .string(scope.rawValue)), .init("file", .optional(file)),
-            .init("keychain", .optional(keychain?.name)), .init("name", .optional(name)),
-            .init("usages", usages.map { .array($0.map { .string($0) }) } ?? .null),
-            .init("changed", .boolean(isChanged)), .init("dry_run", .boolean(global.dryRun)),
+        let members: Members = [
+            "scope": scope.rawValue, "file": file, "keychain": keychain?.name, "name": name, "usages": usages,
+            "changed": isChanged, "dry_run": global.dryRun,
         ]
-        return Document(members: members + CertificatePhrases.members(anchor, on: date))
+        return Document(members + CertificatePhrases.members(anchor, on: date))
     }
 }

@@ -32,15 +32,11 @@ struct TrustListCommand: ParsableCommand {
             ])
         }
         let document = Document([
-            "keychain": .string(keychain.name),
-            "anchors": .array(
-                anchors.map { anchor in
-                    .object(
-                        [
-                            .init("name", .optional(anchor.item.label)),
-                            .init("usages", .array(anchor.usages.map { .string($0.rawValue) })),
-                        ] + CertificatePhrases.members(anchor.certificate, on: now))
-                }),
+            "keychain": keychain.name,
+            "anchors": anchors.map { anchor -> Members in
+                ["name": anchor.item.label, "usages": anchor.usages.map(\.rawValue)]
+                    + CertificatePhrases.members(anchor.certificate, on: now)
+            },
         ])
         try output.emit(document, table: table)
     }

@@ -36,10 +36,7 @@ struct TrustRemoveCommand: ParsableCommand {
         if isTrusted, !global.dryRun, let anchor { try keychain.trust.remove(anchor) }
         let shown = TerminalSafe.text(name)
         try output.emit(
-            Document([
-                "name": .string(name), "changed": .boolean(isTrusted && !global.dryRun),
-                "dry_run": .boolean(global.dryRun),
-            ]),
+            Document(["name": name, "changed": isTrusted && !global.dryRun, "dry_run": global.dryRun]),
             sentence: !isTrusted
                 ? "Nothing to do: \"\(shown)\" is not trusted in keychain \"\(TerminalSafe.text(keychain.name))\"."
                 : global.dryRun
