@@ -116,30 +116,4 @@ import Testing
     func `small sizes are exact`(bytes: Int, text: String) {
         #expect(Phrases.size(bytes) == text)
     }
-
-    @Test func `progress stays silent for the first 400 ms and is wiped at the end`() {
-        var written: [String] = []
-        var now = ContinuousClock.now
-        do {
-            var progress = Progress(
-                "re-wrapping", total: 4, when: .auto, isTerminal: true, write: { written.append($0) }, now: { now })
-            now += .milliseconds(399)
-            progress.update(1)
-            #expect(written.isEmpty)
-            now += .milliseconds(1)
-            progress.update(2)
-            #expect(written.count == 1 && written[0].contains("2/4  50%"))
-        }
-        #expect(written.last == "\r\u{1B}[K")
-    }
-
-    @Test(arguments: [When.never, .auto])
-    func `progress writes nothing into a pipe`(when: When) {
-        var written: [String] = []
-        do {
-            var progress = Progress("x", when: when, isTerminal: false) { written.append($0) }
-            progress.waiting(for: "a touch")
-        }
-        #expect(written.isEmpty)
-    }
 }
