@@ -5,9 +5,7 @@ import Testing
 
 @Suite struct TableTests {
     private func table(_ rows: [[Table.Cell]]) -> Table {
-        var table = Table([
-            Table.Column("NAME", mayShrink: true), Table.Column("N", alignsRight: true), Table.Column("STATE"),
-        ])
+        var table = Table([Table.Column("NAME", mayShrink: true), Table.Column("N"), Table.Column("STATE")])
         for row in rows { table.add(row) }
         return table
     }
@@ -16,8 +14,8 @@ import Testing
         let text = table([["api", "7", "ok"], ["www.example.org", "12", ""]]).rendered(width: nil, colour: .none)
         #expect(
             text == """
-                NAME               N   STATE
-                api                7   ok
+                NAME              N    STATE
+                api               7    ok
                 www.example.org   12
 
                 """)

@@ -6,14 +6,11 @@ struct Table: Sendable {
     struct Column: Sendable {
         /// The heading, in capitals.
         let title: String
-        /// Whether cells are aligned right, as for numbers.
-        let alignsRight: Bool
         /// Whether the column may be truncated when the terminal is narrow.
         let mayShrink: Bool
 
-        init(_ title: String, alignsRight: Bool = false, mayShrink: Bool = false) {
+        init(_ title: String, mayShrink: Bool = false) {
             self.title = title
-            self.alignsRight = alignsRight
             self.mayShrink = mayShrink
         }
     }
@@ -103,12 +100,11 @@ struct Table: Sendable {
         for (index, cell) in cells.enumerated() {
             let shown = DisplayWidth.truncated(cell.text, to: widths[index])
             let padding = widths[index] - DisplayWidth.of(shown)
-            if columns[index].alignsRight { pending += padding }
             if !shown.isEmpty {
                 result += String(repeating: " ", count: pending) + colour.apply(cell.style, to: shown)
                 pending = 0
             }
-            pending += (columns[index].alignsRight ? 0 : padding) + Self.gap
+            pending += padding + Self.gap
         }
         return result + "\n"
     }
