@@ -120,8 +120,7 @@ enum HangWatch {
                 remedies: error.remedies
                     + ["The next command undoes what this one began; it finishes a removal."],
                 details: error.details))
-        let form = ErrorForm(Array(CommandLine.arguments.dropFirst()))
-        if !isSilent { StandardError.writeLast(form.isJSON ? failure.json : failure.text(verbose: form.isVerbose)) }
+        if !isSilent { StandardError.writeLast(ErrorForm.current.text(of: failure)) }
         // A recorded signal determines the exit status.
         let status = Interruption.request.map { ExitStatus.signalled($0) } ?? failure.status
         RunningChildren.end()

@@ -15,8 +15,7 @@ import PKCS11
         Interruption.install()
         let arguments = CommandLine.arguments
         if let failure = undecipherable ?? exposedPIN ?? Hardening.failure {
-            let form = ErrorForm(Array(arguments.dropFirst()))
-            StandardError.write(form.isJSON ? failure.json : failure.text(verbose: form.isVerbose))
+            StandardError.write(ErrorForm.current.text(of: failure))
             _exit(failure.status.rawValue)
         }
         let status: ExitStatus
@@ -164,7 +163,7 @@ import PKCS11
         default:
             failure = Failure(error)
         }
-        StandardError.write(form.isJSON ? failure.json : failure.text(verbose: form.isVerbose))
+        StandardError.write(form.text(of: failure))
         return failure.status
     }
 }
