@@ -104,13 +104,7 @@ struct TokenShowCommand: ParsableCommand {
         let output = try global.output()
         let token = try SelectedToken(name, global)
         let info = try token.info()
-        let module: ModuleInfo
-        do {
-            module = try token.slot.module.info()
-        } catch {
-            throw KeychainError(
-                .tokenAbsent, "the token does not answer.", hint: "List the tokens: keyfob token ls", cause: error)
-        }
+        let module = try token.asking { try token.slot.module.info() }
         let contents = objects ? try contents(of: token, info) : nil
         let keychains = try token.keychains(info)
         try output.emit(
@@ -164,10 +158,10 @@ struct TokenShowCommand: ParsableCommand {
         }
         if info.flags.contains(.writeProtected) { lines.append(("writing", "write-protected")) }
         guard let contents else { return CertificatePhrases.text(lines) }
-        lines.append(("objects", Phrases.counted(contents.objects.count, "object")))
+        lines.append(("objects", Plural.counted(contents.objects.count, "object")))
         if contents.debris > 0 {
             lines.append(
-                ("debris", "\(Phrases.counted(contents.debris, "object")) that cannot be read: keyfob keychain check")
+                ("debris", "\(Plural.counted(contents.debris, "object")) that cannot be read: keyfob keychain check")
             )
         }
         var table = Table([.init("CLASS"), .init("LABEL", mayShrink: true), .init("TYPE"), .init("ID"), .init("NOTES")])
@@ -222,12 +216,8 @@ struct TokenMechanismsCommand: ParsableCommand {
         let output = try global.output()
         let token = try SelectedToken(name, global)
         let label = try token.info().label
-        let mechanisms: [(MechanismType, MechanismInfo?)]
-        do {
-            mechanisms = try token.slot.mechanisms().map { ($0, try info(of: $0, in: token.slot)) }
-        } catch {
-            throw KeychainError(
-                .tokenAbsent, "the token does not answer.", hint: "List the tokens: keyfob token ls", cause: error)
+        let mechanisms = try token.asking {
+            try token.slot.mechanisms().map { ($0, try info(of: $0, in: token.slot)) }
         }
         func uses(_ info: MechanismInfo?) -> [String]? {
             info.map { info in Self.uses.filter { info.flags.contains($0.0) }.map(\.1) }
