@@ -12,15 +12,6 @@ struct SecretGenerate: ParsableCommand {
             "keyfob secret generate session/key --length 64 --charset hex",
             "keyfob secret generate door/code --length 8 --charset digits --print"))
 
-    /// The named alphabets.
-    enum Charset: String, CaseIterable, ExpressibleByArgument {
-        case alnum, ascii, hex, digits
-
-        var alphabet: Alphabet {
-            Alphabet.named.first { $0.name == rawValue }?.alphabet ?? Alphabet(symbols: Array(0x21...0x7E))
-        }
-    }
-
     @Argument(help: "The item's name.", completion: NameCompletion.passwords)
     var name: String
 
@@ -28,7 +19,7 @@ struct SecretGenerate: ParsableCommand {
     var length = 32
 
     @Option(help: ArgumentHelp("alnum, ascii, hex or digits.", valueName: "name"))
-    var charset: Charset = .alnum
+    var charset: Alphabet = .alnum
 
     @Flag(name: .customLong("print"), help: "Also print the secret.")
     var isPrinted = false
@@ -51,7 +42,7 @@ struct SecretGenerate: ParsableCommand {
         }
         let item = try selection.newItem(name, label: storing.label, comment: storing.comment)
         let keychain = try global.openKeychain()
-        var secret = try charset.alphabet.text(length: length)
+        var secret = try charset.text(length: length)
         let (outcome, changed) = try storing.store(
             item, called: name, as: selection.choice, in: keychain, isDryRun: global.dryRun
         ) { secret }
