@@ -208,7 +208,7 @@ enum IdentityPhrases {
     static func chain(_ chain: CertificateChain, withoutGivenRoot hasRoot: Bool = false) -> String {
         guard let last = chain.certificates.last else { return "" }
         let count = max(0, chain.certificates.count - (chain.isComplete ? 2 : 1))
-        let counted = Phrases.counted(count, "intermediate")
+        let counted = Plural.counted(count, "intermediate")
         if chain.isComplete { return chain.certificates.count == 1 ? "Self-signed." : "Chain complete (\(counted))." }
         // Servers do not send the root, and it is usually not stored. A chain up to an authority is sufficient for a
         // server.

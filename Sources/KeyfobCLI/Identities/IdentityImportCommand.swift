@@ -79,18 +79,14 @@ struct IdentityImportCommand: ParsableCommand {
         let now = Date()
         for pair in pairs where !allowExpired {
             let name = label ?? CertificatePhrases.subject(pair.certificate)
-            if let failure = CertificatePhrases.failure(
-                pair.certificate, name: name, on: now,
-                remark: "Continue anyway: --allow-expired")
-            {
-                throw failure
-            }
+            try CertificatePhrases.requireValid(pair.certificate, name: name, on: now)
         }
         let keychain = try global.openKeychain()
-        let fileNames = ListOfNames(contents.keys.map(\.fileName) + contents.certificates.map(\.fileName)).text
+        let fileNames = (contents.keys.map(\.fileName) + contents.certificates.map(\.fileName)).distinct
+            .joined(separator: ", ")
         let summary =
-            "\(fileNames): \(Phrases.counted(contents.keys.count, "private key")), "
-            + Phrases.counted(contents.certificates.count, "certificate")
+            "\(fileNames): \(Plural.counted(contents.keys.count, "private key")), "
+            + Plural.counted(contents.certificates.count, "certificate")
             + (contents.isIntegrityChecked.map { $0 ? ", integrity ok" : ", without an integrity check" } ?? "")
         let wanted = pairs.enumerated().map { index, _ in label.map { pairs.count == 1 ? $0 : "\($0)-\(index + 1)" } }
         for (pair, name) in zip(pairs, wanted) {
@@ -103,7 +99,7 @@ struct IdentityImportCommand: ParsableCommand {
             (contents.keysWithoutCertificate, "private key", "without a certificate"),
             (contents.unreadableKeys.count, "private key", "that cannot be read"),
             (contents.succeededCertificates, "certificate", "that a newer one of the same key replaces"),
-        ].filter { $0.0 > 0 }.map { "Not imported: \(Phrases.counted($0.0, $0.1)) \($0.2)." }
+        ].filter { $0.0 > 0 }.map { "Not imported: \(Plural.counted($0.0, $0.1)) \($0.2)." }
         let given = contents.certificates.map(\.certificate)
         let kinds = pairs.map(\.key.publicKey).filter { keychain.keys.hasKey($0) != true }.map {
             $0.algorithm == .ed25519

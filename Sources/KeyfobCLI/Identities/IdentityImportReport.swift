@@ -108,10 +108,10 @@ struct IdentityImportReport {
     private func chainPhrase(_ keychain: Keychain) throws -> String {
         var parts: [String] = []
         if addedCertificates > 0 {
-            parts.append("\(Phrases.counted(addedCertificates, "intermediate")) \(isPlan ? "to be stored" : "stored")")
+            parts.append("\(Plural.counted(addedCertificates, "intermediate")) \(isPlan ? "to be stored" : "stored")")
         }
         if knownCertificates > 0 {
-            parts.append("\(Phrases.counted(knownCertificates, "intermediate")) known already")
+            parts.append("\(Plural.counted(knownCertificates, "intermediate")) known already")
         }
         if chain.isComplete, let root = chain.certificates.last {
             parts.append(try chain.certificates.count > 1 ? rootPhrase(root, keychain) : "self-signed")
@@ -119,7 +119,7 @@ struct IdentityImportReport {
             // The files have no issuer certificate, but the keychain may.
             let above = try keychain.certificates.chain(of: certificate).certificates.dropFirst()
             let count = above.count { !$0.isSelfSigned }
-            if count > 0 { parts.append("\(Phrases.counted(count, "intermediate")) known already") }
+            if count > 0 { parts.append("\(Plural.counted(count, "intermediate")) known already") }
             if count < above.count { parts.append("root known already") }
         }
         if parts.isEmpty {

@@ -43,12 +43,7 @@ struct IdentityInstallCommand: ParsableCommand {
         // that issued none of the others.
         let meant = try own.count > 1 ? keychain.identities.certificate(ofKeyNamed: name, among: own, on: now) : nil
         let leaf = meant ?? own.first { one in !own.contains { $0 != one && $0.isIssued(by: one) } } ?? own[0]
-        if !allowExpired,
-            let failure = CertificatePhrases.failure(
-                leaf, name: cert.name, on: now, remark: "Continue anyway: --allow-expired")
-        {
-            throw failure
-        }
+        if !allowExpired { try CertificatePhrases.requireValid(leaf, name: cert.name, on: now) }
         guard !global.dryRun else {
             try keychain.identities.requireInstallable(name, certificate: leaf, fileName: cert.name)
             // The new certificate inherits the renewal policy of the current version.

@@ -92,17 +92,15 @@ private struct IdentityRemainder {
         func isRemoved(_ der: Data, _ label: String?) -> Bool {
             items.contains { $0.der == der } && labels.contains { $0.isIdentical(to: label ?? "") }
         }
-        var seen: Set<String> = []
         sharers = try keychain.find(.certificates).filter { item in
             guard let hash = item.attributes[.publicKeyHash]?.bytes, hashes.contains(hash) else { return false }
             return !isRemoved(item.der, item.label)
-        }.map { $0.label ?? "" }.filter { seen.insert($0).inserted }
+        }.map { $0.label ?? "" }.distinct
         guard let first = items.first, first.nameOfVersion == nil, let label = first.label else { return }
-        seen = []
         // An unreadable certificate in another access group must not prevent the removal.
         let older = ((try? keychain.identities.versions(of: first)) ?? [])
             .filter { $0.nameOfVersion != nil && !isRemoved($0.der, $0.label) }
-        versions = older.compactMap(\.label).filter { seen.insert($0).inserted }
+        versions = older.compactMap(\.label).distinct
         retirements = try keychain.identities.retirementWords(for: older, of: label, besides: items)
     }
 

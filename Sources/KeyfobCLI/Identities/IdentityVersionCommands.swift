@@ -51,12 +51,7 @@ struct IdentityUseCommand: ParsableCommand {
                 identity, isChanged: false, keychain, isDryRun: global.dryRun)
             return try output.emit(document, sentence: "Nothing to do: \"\(TerminalSafe.text(label))\" is in use.")
         }
-        if !allowExpired,
-            let failure = try CertificatePhrases.failure(
-                identity.certificate(), name: label, on: Date(), remark: "Continue anyway: --allow-expired")
-        {
-            throw failure
-        }
+        if !allowExpired { try CertificatePhrases.requireValid(identity.certificate(), name: label, on: Date()) }
         guard !global.dryRun else {
             let document = try IdentityPhrases.document(
                 identity, isChanged: false, keychain, isDryRun: true)

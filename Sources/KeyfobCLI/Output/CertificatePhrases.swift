@@ -54,19 +54,23 @@ enum CertificatePhrases {
     static func validity(_ certificate: Certificate, on date: Date) -> String {
         let day = RFC3339.day(of: certificate.notAfter)
         switch State(certificate, on: date) {
-        case .expired: return "expired on \(day) (\(Phrases.relative(certificate.notAfter, to: date)))"
+        case .expired: return "expired on \(day) (\(Plural.relative(certificate.notAfter, to: date)))"
         case .notYetValid: return "valid only from \(RFC3339.string(from: certificate.notBefore))"
         case .good, .renewalDue, .replaced:
-            return "valid until \(day) (\(Phrases.duration(seconds: certificate.notAfter.timeIntervalSince(date))))"
+            return "valid until \(day) (\(Plural.duration(seconds: certificate.notAfter.timeIntervalSince(date))))"
         }
     }
 
-    /// Returns the error for a certificate that is expired or not yet valid, or `nil` for a valid one.
+    /// Checks that a certificate has not expired and is valid already.
     ///
     /// - Parameter remark: Text to append to the hint.
-    static func failure(_ certificate: Certificate, name: String, on date: Date, remark: String) -> KeychainError? {
-        KeychainError.validity(
+    /// - Throws: `KeychainError.certificateExpired` or `certificateNotYetValid`.
+    static func requireValid(
+        _ certificate: Certificate, name: String, on date: Date, remark: String = "Continue anyway: --allow-expired"
+    ) throws {
+        let failure = KeychainError.validity(
             of: certificate, name: name, on: date, renewal: ["Get a new certificate.", Remedy(remark)], remark: remark)
+        if let failure { throw failure }
     }
 
     /// Returns the members that describe a certificate in JSON documents.

@@ -43,7 +43,8 @@ struct SecretRemove: ParsableCommand {
             if known.insert(item.reference).inserted { items.append(item) }
         }
         if !missing.isEmpty {
-            try output.say("Nothing to do: there is no item \(ListOfNames(missing).text) in \"\(keychain.name)\".")
+            let list = missing.distinct.joined(separator: ", ")
+            try output.say("Nothing to do: there is no item \(list) in \"\(keychain.name)\".")
         }
         var removed: [Item] = []
         var kept: [String] = []

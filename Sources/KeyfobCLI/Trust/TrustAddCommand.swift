@@ -58,11 +58,8 @@ struct TrustAddCommand: ParsableCommand {
                 hint: "Put the one to trust into a separate file.")
         }
         let now = Date()
-        if let failure = CertificatePhrases.failure(
+        try CertificatePhrases.requireValid(
             anchor, name: name, on: now, remark: "A certificate that is not valid now cannot make others trusted.")
-        {
-            throw failure
-        }
         if let label, let opened {
             try NewName.requireFree(label, for: anchor, among: opened.find(.certificates), in: opened)
         }

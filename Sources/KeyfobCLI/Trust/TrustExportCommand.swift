@@ -29,7 +29,7 @@ struct TrustExportCommand: ParsableCommand, ContentWriter {
         try file.write(
             SecretBytes(utf8: text),
             document: Document(["file": file.path, "dry_run": global.dryRun, "count": anchors.count, "pem": text]),
-            sentence: "Wrote \(TerminalSafe.text(file.name)): \(Phrases.counted(anchors.count, "certificate")).",
+            sentence: "Wrote \(TerminalSafe.text(file.name)): \(Plural.counted(anchors.count, "certificate")).",
             isDryRun: global.dryRun, waiting: global.timeout, output)
     }
 }

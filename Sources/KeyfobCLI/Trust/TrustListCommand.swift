@@ -27,7 +27,7 @@ struct TrustListCommand: ParsableCommand {
             table.add([
                 .init(anchor.item.label ?? ""), .init(CertificatePhrases.subject(anchor.certificate)),
                 .init(anchor.usages.map(\.rawValue).joined(separator: ", ")),
-                .init(Phrases.relative(anchor.certificate.notAfter, to: now)), .init(state.rawValue, state.style),
+                .init(Plural.relative(anchor.certificate.notAfter, to: now)), .init(state.rawValue, state.style),
                 .init(String(anchor.certificate.sha256Fingerprint.hexadecimal.prefix(16))),
             ])
         }
