@@ -1,4 +1,5 @@
 import Foundation
+import Keyfob
 import Testing
 
 @testable import KeyfobCLI
@@ -107,11 +108,11 @@ import Testing
         ] as [(Double, String)])
     func `dates are printed in common words`(offset: Double, text: String) {
         let now = Date(timeIntervalSince1970: 1_763_719_200)
-        #expect(Phrases.relative(now.addingTimeInterval(offset), to: now) == text)
+        #expect(Plural.relative(now.addingTimeInterval(offset), to: now) == text)
     }
 
     @Test(arguments: [(0, "0 bytes"), (1, "1 byte"), (1023, "1 023 bytes"), (1536, "1.5 KiB"), (32 << 20, "32.0 MiB")])
     func `small sizes are exact`(bytes: Int, text: String) {
-        #expect(Phrases.size(bytes) == text)
+        #expect(Plural.size(bytes) == text)
     }
 }

@@ -126,14 +126,14 @@ struct CertificateExpiringCommand: ParsableCommand {
                     .init(item.label ?? ""), .init(CertificatePhrases.subject(certificate)),
                     .init(RFC3339.day(of: certificate.notAfter)),
                     isExpired
-                        ? .init("expired", .bad) : .init(Phrases.relative(certificate.notAfter, to: now), .warning),
+                        ? .init("expired", .bad) : .init(Plural.relative(certificate.notAfter, to: now), .warning),
                 ])
             }
             // No heading, so that cut and awk can process the lines.
             let text = table.rendered(width: nil, colour: output.colour)
             try StandardOutput.write(String(text.drop { $0 != "\n" }.dropFirst()))
         } else {
-            try output.say("No certificate expires within \(Phrases.duration(seconds: span)).")
+            try output.say("No certificate expires within \(Plural.duration(seconds: span)).")
         }
         if exitCode, !due.isEmpty { throw ExitCode(ExitStatus.attention.rawValue) }
     }

@@ -105,7 +105,7 @@ struct CertificateExportCommand: ParsableCommand, ContentWriter {
         guard chain else { return "Wrote \(name)." }
         let hasRoot = root && isComplete && certificates.count > 1
         let above = certificates.count - (noLeaf ? 0 : 1) - (hasRoot ? 1 : 0)
-        let parts = (noLeaf ? [] : ["leaf"]) + (above > 0 ? [Phrases.counted(above, "intermediate")] : [])
+        let parts = (noLeaf ? [] : ["leaf"]) + (above > 0 ? [Plural.counted(above, "intermediate")] : [])
         var text = "Wrote \(name): " + parts.joined(separator: " + ")
         text += hasRoot ? " + root." : ", no root."
         // Clients have the roots that the system has. Without a system list, the note is printed.

@@ -57,13 +57,13 @@ struct KeychainCheck: ParsableCommand {
         if accept, !odd.isEmpty, try isWanted("Accept the items as they are?", odd) {
             let count = try keychain.integrity.acceptVault()
             isChanged = true
-            lines.append("Accepted \(Phrases.counted(count, "item")) of keychain \"\(keychain.name)\" as they are.")
+            lines.append("Accepted \(Plural.counted(count, "item")) of keychain \"\(keychain.name)\" as they are.")
             findings = try keychain.integrity.findings()
         }
         let damaged = findings.filter(\.code.canBeRemoved)
         if removeDamaged, !damaged.isEmpty {
             try requireRecord(keychain, findings)
-            let what = "\(Phrases.counted(damaged.count, "damaged item")) from keychain \"\(keychain.name)\""
+            let what = "\(Plural.counted(damaged.count, "damaged item")) from keychain \"\(keychain.name)\""
             let loss = "What is lost: \(Self.loss(damaged))."
             if global.dryRun { lines.append("Would remove \(what). \(loss)") }
             if try isWanted("Remove \(what)? This cannot be undone. \(loss)", damaged) {
@@ -82,7 +82,7 @@ struct KeychainCheck: ParsableCommand {
                 let destroyed = try keychain.integrity.removeUnlistedObjects()
                 removed += destroyed
                 isChanged = !destroyed.isEmpty || isChanged
-                lines.append("Destroyed \(Phrases.counted(destroyed.count, "object")) on \(token).")
+                lines.append("Destroyed \(Plural.counted(destroyed.count, "object")) on \(token).")
                 findings = try keychain.integrity.findings()
             }
         }
@@ -120,14 +120,14 @@ struct KeychainCheck: ParsableCommand {
         let passwords = damaged.count { $0.itemClass?.livesOnToken == false }
         let others = damaged.count - notes - passwords
         var parts: [String] = []
-        if passwords > 0 { parts.append(Phrases.counted(passwords, "password")) }
+        if passwords > 0 { parts.append(Plural.counted(passwords, "password")) }
         if notes > 0 {
             parts.append(
-                "the vault's notes on \(Phrases.counted(notes, "object")) "
+                "the vault's notes on \(Plural.counted(notes, "object")) "
                     + "(certificates and keys stay on the token)"
             )
         }
-        if others > 0 { parts.append("\(Phrases.counted(others, "item")) of unknown kind") }
+        if others > 0 { parts.append("\(Plural.counted(others, "item")) of unknown kind") }
         return parts.joined(separator: "; ")
     }
 

@@ -168,7 +168,7 @@ struct KeychainReport {
         var lines: [(String, String)] = [("keychain", configuration.name + (isDefault ? " (default)" : ""))]
         switch state {
         case .unlocked:
-            let until = expiry.map { " until \(RFC3339.string(from: $0)) (\(Phrases.relative($0, to: Date())))" } ?? ""
+            let until = expiry.map { " until \(RFC3339.string(from: $0)) (\(Plural.relative($0, to: Date())))" } ?? ""
             lines.append(("state", "unlocked\(until)" + (location.map { ", \($0.phrase)" } ?? "")))
         case .unattended: lines.append(("state", "opens without asking"))
         case .locked: lines.append(("state", "locked; unlock it: keyfob unlock \(configuration.name)"))
@@ -181,20 +181,20 @@ struct KeychainReport {
                 (
                     "contents",
                     [(passwords, "password"), (certificates, "certificate"), (keys, "key")]
-                        .map { Phrases.counted($0.0, $0.1) }.joined(separator: ", ")
+                        .map { Plural.counted($0.0, $0.1) }.joined(separator: ", ")
                 ))
         }
         if let nextExpiry {
             lines.append(
                 (
                     "next",
-                    TerminalSafe.text("\(nextExpiry.name) expires \(Phrases.relative(nextExpiry.date, to: Date()))")
+                    TerminalSafe.text("\(nextExpiry.name) expires \(Plural.relative(nextExpiry.date, to: Date()))")
                 ))
         }
         if let expired, expired > 0 {
             lines.append((
                 "expired",
-                "\(Phrases.counted(expired, "certificate")): keyfob cert expiring"
+                "\(Plural.counted(expired, "certificate")): keyfob cert expiring"
                     + (isDefault ? "" : " -k \(configuration.name)")
             ))
         }

@@ -71,7 +71,7 @@ struct UnlockCommand: ParsableCommand {
         }
         let expiry = try keychain.unlockedState.expiry(of: keychain.stateName)
         let until =
-            expiry.map { "until \(RFC3339.string(from: $0)) (\(Phrases.relative($0, to: Date())))" }
+            expiry.map { "until \(RFC3339.string(from: $0)) (\(Plural.relative($0, to: Date())))" }
             ?? "until it is locked"
         try output.emit(
             document(keychain, .unlocked, until: expiry, location: location, isChanged: true),

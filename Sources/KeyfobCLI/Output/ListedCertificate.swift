@@ -1,4 +1,5 @@
 import Foundation
+import Keyfob
 import KeyfobOpenSSL
 
 /// One certificate of a list, and its key if it has one.
@@ -50,6 +51,6 @@ struct ListedCertificate {
             .init(CertificatePhrases.issuer(certificate)),
         ]
         if hasKeys { cells += [.init(certificate.publicKey.algorithm.description), .init(key?.token ?? "")] }
-        return cells + [.init(Phrases.relative(certificate.notAfter, to: date)), .init(state.rawValue, state.style)]
+        return cells + [.init(Plural.relative(certificate.notAfter, to: date)), .init(state.rawValue, state.style)]
     }
 }

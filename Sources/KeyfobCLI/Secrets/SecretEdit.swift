@@ -221,7 +221,7 @@ struct SecretEdit: ParsableCommand {
         {
             throw KeychainError(
                 .dataTooLarge,
-                "the editor has written more than \(Phrases.size(StandardInput.limit)); nothing was changed.",
+                "the editor has written more than \(Plural.size(StandardInput.limit)); nothing was changed.",
                 hint: "Keep large files encrypted elsewhere and store their key here.")
         }
     }

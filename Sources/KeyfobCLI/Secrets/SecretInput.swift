@@ -84,7 +84,7 @@ struct SecretInput: ParsableArguments {
             guard bytes.count <= StandardInput.limit else {
                 throw KeychainError(
                     .dataTooLarge,
-                    "\(TerminalSafe.text(fromFile)) is larger than \(Phrases.size(StandardInput.limit)).",
+                    "\(TerminalSafe.text(fromFile)) is larger than \(Plural.size(StandardInput.limit)).",
                     hint: "Keep large files encrypted elsewhere and store their key here.", details: ["path": fromFile])
             }
             value = withoutNewline(bytes)

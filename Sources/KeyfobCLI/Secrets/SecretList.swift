@@ -59,10 +59,10 @@ struct SecretList: ParsableCommand {
         }
         guard damage.count > 0 else { return }
         let verb = damage.count == 1 ? "is" : "are"
-        let text = "\(Phrases.counted(damage.count, "item")) of keychain \"\(keychain.name)\" \(verb) damaged"
+        let text = "\(Plural.counted(damage.count, "item")) of keychain \"\(keychain.name)\" \(verb) damaged"
         guard !skipDamaged else { return output.note("\(text) and left out.", level: 0) }
         throw KeychainError(
-            .vaultDamaged, "\(text); \(Phrases.counted(count, "item")) \(count == 1 ? "is" : "are") fine.",
+            .vaultDamaged, "\(text); \(Plural.counted(count, "item")) \(count == 1 ? "is" : "are") fine.",
             remedies: [
                 Remedy(
                     "Restore a backup. To see the damaged items, and what to do without a backup",
@@ -126,7 +126,7 @@ struct SecretList: ParsableCommand {
         func add(_ item: Item) throws {
             count += 1
             guard isTable else { return try list.add(item.listMembers) }
-            let updated = item.modified.map { Phrases.relative($0, to: now) } ?? ""
+            let updated = item.modified.map { Plural.relative($0, to: now) } ?? ""
             try table.add([.init(item.nameText), .init(item.userText), .init(item.distinctKindText), .init(updated)])
         }
 

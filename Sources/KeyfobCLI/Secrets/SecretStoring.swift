@@ -147,7 +147,7 @@ struct SecretStoring: ParsableArguments {
     }
 
     private static func duplicate(_ stored: Item, _ keychain: Keychain) -> KeychainError {
-        let age = stored.modified.map { " (updated \(Phrases.relative($0, to: Date())))" } ?? ""
+        let age = stored.modified.map { " (updated \(Plural.relative($0, to: Date())))" } ?? ""
         let account = stored.userText.isEmpty ? "" : " of \"\(TerminalSafe.text(stored.userText))\""
         return KeychainError(
             .duplicateItem,
