@@ -37,7 +37,7 @@ struct KeyListCommand: ParsableCommand {
         let listed = try ListedKeys(in: keychain)
         let found = try ItemName.keys(in: keychain).filter { key in
             guard let wanted else { return true }
-            return try ItemName.fingerprints(of: key, in: keychain).contains { $0.begins(as: wanted) }
+            return try key.fingerprints(in: keychain).contains { $0.begins(as: wanted) }
         }.map { listed.named($0) }
         let keys = try found.sorted { ($0.label ?? "") < ($1.label ?? "") }.map {
             ($0, try keychain.keys.publicKey(of: $0))
