@@ -72,7 +72,7 @@ struct CertificateShowCommand: ParsableCommand {
                     "name": item.label, "keychain": keychain.name, "uri": uri,
                 ] + CertificatePhrases.members(certificate, on: now, isReplaced: item.nameOfVersion != nil)
                     + CertificatePhrases.details(certificate)),
-            text: CertificatePhrases.text(
+            text: Table.pairs(
                 [("name", item.label ?? "")] + CertificatePhrases.lines(certificate, on: now) + [("uri", uri)]))
     }
 }

@@ -64,6 +64,6 @@ struct IdentityShowCommand: ParsableCommand {
         if !above.isEmpty { lines.append(("chain", above.joined(separator: ", "))) }
         lines.append(("extractable", identity.key.isExtractable ? "yes" : "no"))
         lines.append(("uri", uri))
-        try output.emit(document, text: CertificatePhrases.text(lines))
+        try output.emit(document, text: Table.pairs(lines))
     }
 }

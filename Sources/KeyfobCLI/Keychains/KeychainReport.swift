@@ -108,12 +108,10 @@ struct KeychainReport {
         } else if configuration.sealedPIN != nil {
             lines.append("Your passphrase (scrypt) seals the token's PIN.")
             if configuration.opensUnasked, let source = configuration.pinSourceName {
-                lines.append(
-                    "The passphrase comes from \(source). Anyone who can read it can open the keychain.")
+                lines.append("The passphrase comes from \(source). Anyone who can read it can open the keychain.")
             }
         } else if configuration.opensUnasked, let source = configuration.pinSourceName {
-            lines.append(
-                "The token's PIN comes from \(source). Anyone who can read it can open the keychain.")
+            lines.append("The token's PIN comes from \(source). Anyone who can read it can open the keychain.")
         } else {
             lines.append("You are asked for the token's PIN.")
         }
@@ -163,8 +161,8 @@ struct KeychainReport {
             || (nextExpiry.map { $0.date.timeIntervalSinceNow < 30 * 86_400 } ?? false)
     }
 
-    /// The text for people.
-    var text: String {
+    /// The lines for people.
+    var lines: [(String, String)] {
         var lines: [(String, String)] = [("keychain", configuration.name + (isDefault ? " (default)" : ""))]
         switch state {
         case .unlocked:
@@ -174,40 +172,24 @@ struct KeychainReport {
         case .locked: lines.append(("state", "locked; unlock it: keyfob unlock \(configuration.name)"))
         }
         let model = token.map { "present (\($0.manufacturer) \($0.model))" } ?? "not reached"
-        lines.append(("token", TerminalSafe.text("\(tokenLabel)   \(model)")))
+        lines.append(("token", "\(tokenLabel)   \(model)"))
         for (index, line) in protection.enumerated() { lines.append((index == 0 ? "protection" : "", line)) }
         if let passwords, let certificates, let keys {
-            lines.append(
-                (
-                    "contents",
-                    [(passwords, "password"), (certificates, "certificate"), (keys, "key")]
-                        .map { Plural.counted($0.0, $0.1) }.joined(separator: ", ")
-                ))
+            let counts = [(passwords, "password"), (certificates, "certificate"), (keys, "key")]
+            lines.append(("contents", counts.map { Plural.counted($0.0, $0.1) }.joined(separator: ", ")))
         }
         if let nextExpiry {
-            lines.append(
-                (
-                    "next",
-                    TerminalSafe.text("\(nextExpiry.name) expires \(Plural.relative(nextExpiry.date, to: Date()))")
-                ))
+            lines.append(("next", "\(nextExpiry.name) expires \(Plural.relative(nextExpiry.date, to: Date()))"))
         }
         if let expired, expired > 0 {
-            lines.append((
-                "expired",
-                "\(Plural.counted(expired, "certificate")): keyfob cert expiring"
-                    + (isDefault ? "" : " -k \(configuration.name)")
-            ))
+            let option = isDefault ? "" : " -k \(configuration.name)"
+            lines.append(("expired", "\(Plural.counted(expired, "certificate")): keyfob cert expiring\(option)"))
         }
         if let problem {
-            lines.append(("problem", TerminalSafe.text(problem.message)))
-            if let hint = Wording(keychain: configuration.name).text(problem.remedies) {
-                for line in hint.split(separator: "\n") {
-                    lines.append(("", TerminalSafe.text(String(line))))
-                }
-            }
+            lines.append(("problem", problem.message))
+            let hint = Wording(keychain: configuration.name).text(problem.remedies) ?? ""
+            lines += hint.split(separator: "\n").map { ("", String($0)) }
         }
-        return lines.map { name, text in
-            name + String(repeating: " ", count: max(1, 12 - name.count)) + text
-        }.joined(separator: "\n")
+        return lines
     }
 }

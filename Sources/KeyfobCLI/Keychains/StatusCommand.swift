@@ -26,14 +26,14 @@ struct StatusCommand: ParsableCommand {
             configuration, isDefault: isDefault, options: try global.keychainOptions(), readsContents: true)
         let listing = try keychains.listing()
         let others = listing.keychains.map(\.name).filter { $0 != configuration.name }
-        var text = report.text
-        if !others.isEmpty { text += "\nothers      \(others.joined(separator: ", "))" }
-        for (_, error) in listing.damaged { text += "\ndamaged     \(TerminalSafe.text(error.message))" }
+        var lines = report.lines
+        if !others.isEmpty { lines.append(("others", others.joined(separator: ", "))) }
+        lines += listing.damaged.map { ("damaged", $0.error.message) }
         let damaged = listing.damaged.map { name, error -> Members in
             ["name": name, "problem": KeychainReport.problem(error)]
         }
         try output.emit(
-            Document(report.members + ["others": others, "damaged_keychains": damaged]), text: text)
+            Document(report.members + ["others": others, "damaged_keychains": damaged]), text: Table.pairs(lines))
         if exitCode, report.wantsAttention || !damaged.isEmpty { throw ExitCode(ExitStatus.attention.rawValue) }
     }
 }

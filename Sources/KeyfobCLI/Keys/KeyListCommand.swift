@@ -94,6 +94,6 @@ struct KeyShowCommand: ParsableCommand {
         }
         lines.append(("uri", uri))
         let document = Document(["keychain": keychain.name] + KeyPhrases.members(key, publicKey, uri: uri))
-        try output.emit(document, text: CertificatePhrases.text(lines))
+        try output.emit(document, text: Table.pairs(lines))
     }
 }

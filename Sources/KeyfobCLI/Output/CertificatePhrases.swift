@@ -129,12 +129,4 @@ enum CertificatePhrases {
         lines.append(("sha1", certificate.sha1Fingerprint.hexadecimal))
         return lines
     }
-
-    /// Formats names and values in two columns.
-    static func text(_ lines: [(String, String)]) -> String {
-        let width = lines.map(\.0.count).max() ?? 0
-        return lines.map { name, value in
-            "\(name)\(String(repeating: " ", count: width - name.count + 2))\(TerminalSafe.text(value))"
-        }.joined(separator: "\n")
-    }
 }

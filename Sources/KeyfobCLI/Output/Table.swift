@@ -92,6 +92,14 @@ struct Table: Sendable {
         }
     }
 
+    /// Returns lines of a name and a text each, with aligned texts.
+    static func pairs(_ lines: [(String, String)]) -> String {
+        let width = lines.map(\.0.count).max() ?? 0
+        return lines.map { name, value in
+            "\(name)\(String(repeating: " ", count: width - name.count + 2))\(TerminalSafe.text(value))"
+        }.joined(separator: "\n")
+    }
+
     /// Renders one line, with each cell truncated to its column's width.
     func line(_ cells: [Cell], _ widths: [Int], _ colour: Colour) -> String {
         var result = ""

@@ -157,7 +157,7 @@ struct TokenShowCommand: ParsableCommand {
             lines.append((keychains.count == 1 ? "keychain" : "keychains", keychains.joined(separator: ", ")))
         }
         if info.flags.contains(.writeProtected) { lines.append(("writing", "write-protected")) }
-        guard let contents else { return CertificatePhrases.text(lines) }
+        guard let contents else { return Table.pairs(lines) }
         lines.append(("objects", Plural.counted(contents.objects.count, "object")))
         if contents.debris > 0 {
             lines.append(
@@ -180,7 +180,7 @@ struct TokenShowCommand: ParsableCommand {
         }
         var rows = table.rendered(width: StandardOutput.terminalWidth, colour: colour)
         if rows.hasSuffix("\n") { rows.removeLast() }
-        return CertificatePhrases.text(lines) + "\n\n" + rows
+        return Table.pairs(lines) + "\n\n" + rows
     }
 
     private func pinState(_ info: TokenInfo) -> String {
