@@ -33,9 +33,7 @@ struct CertificateChainCommand: ParsableCommand {
         let (leaf, others, name) = try certificate.load(waiting: global.timeout) {
             try keychain ?? global.openKeychain()
         }
-        let further = try others + untrusted.flatMap {
-            try KeyFile.certificates($0.read(waiting: global.timeout), fileName: $0.name)
-        }
+        let further = try others + untrusted.flatMap { try $0.certificates(waiting: global.timeout) }
         var fetched: [Certificate] = []
         if fetch, !global.dryRun, let keychain {
             fetched = try keychain.certificates.fetchIssuers(of: leaf, with: further, timeout: global.timeout?.duration)

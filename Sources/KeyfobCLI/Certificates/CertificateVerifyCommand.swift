@@ -55,12 +55,11 @@ struct CertificateVerifyCommand: ParsableCommand {
         let (leaf, others, name) = try certificate.load(waiting: global.timeout) {
             try keychain ?? global.openKeychain()
         }
-        func certificates(_ files: [FileArgument]) throws -> [Certificate] {
-            try files.flatMap { try KeyFile.certificates($0.read(waiting: global.timeout), fileName: $0.name) }
-        }
         let policy = TrustPolicy(
-            includesSystem: !noSystem, includesKeychain: !noKeychain, anchors: try certificates(anchors))
-        let (intermediates, date) = (try others + certificates(untrusted), at?.date ?? Date())
+            includesSystem: !noSystem, includesKeychain: !noKeychain,
+            anchors: try anchors.flatMap { try $0.certificates(waiting: global.timeout) })
+        let intermediates = try others + untrusted.flatMap { try $0.certificates(waiting: global.timeout) }
+        let date = at?.date ?? Date()
         let result: CertificateVerification
         if let keychain {
             result = try keychain.certificates.verify(

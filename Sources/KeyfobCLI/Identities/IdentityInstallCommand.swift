@@ -33,16 +33,14 @@ struct IdentityInstallCommand: ParsableCommand {
 
     func run() throws {
         let output = try global.output()
-        let own = try KeyFile.certificates(cert.read(waiting: global.timeout), fileName: cert.name)
-        let above = try chain.flatMap {
-            try KeyFile.certificates($0.read(waiting: global.timeout), fileName: $0.name)
-        }
+        let own = try cert.certificates(waiting: global.timeout)
+        let above = try chain.flatMap { try $0.certificates(waiting: global.timeout) }
         let now = Date()
         let keychain = try global.openKeychain()
         // The leaf of a bundle is the certificate for the key. If there is none, the error is about the certificate
         // that issued none of the others.
         let meant = try own.count > 1 ? keychain.identities.certificate(ofKeyNamed: name, among: own, on: now) : nil
-        let leaf = meant ?? own.first { one in !own.contains { $0 != one && $0.isIssued(by: one) } } ?? own[0]
+        let leaf = meant ?? Certificate.leaf(of: own)
         if !allowExpired { try CertificatePhrases.requireValid(leaf, name: cert.name, on: now) }
         guard !global.dryRun else {
             try keychain.identities.requireInstallable(name, certificate: leaf, fileName: cert.name)

@@ -90,30 +90,29 @@ struct Terminal: Sendable {
     /// - Parameters:
     ///   - question: The question without its answers, such as `Delete "db/prod"?`.
     ///   - lines: The objects in question, shown above it.
-    ///   - flag: The option that answers the question in advance; the error names it.
     /// - Throws: `KeychainError.refused` if the question cannot be asked; `cancelled` at end of file.
     ///   `CancellationError` if a signal arrives while the process has something to clean up
     ///   (`Interruption.waitForAnswer(at:)`).
-    func confirm(_ question: String, about lines: [String] = [], flag: String = "--yes") throws -> Bool {
+    func confirm(_ question: String, about lines: [String] = []) throws -> Bool {
         let list = lines.map { "    \(TerminalSafe.text($0))\n" }.joined()
-        let answer = try readAnswer("\(list)\(TerminalSafe.text(question)) [y/N] ", question: question, flag: flag)
+        let answer = try readAnswer("\(list)\(TerminalSafe.text(question)) [y/N] ", question: question)
         return ["y", "yes"].contains(answer.lowercased())
     }
 
     /// Asks to confirm a loss by typing a name. Every other answer means no.
     ///
     /// - Throws: `KeychainError.refused` if the question cannot be asked; `cancelled` at end of file;
-    ///   `CancellationError` as described for `confirm(_:about:flag:)`.
-    func confirm(_ question: String, byTyping name: String, flag: String = "--yes") throws -> Bool {
+    ///   `CancellationError` as described for `confirm(_:about:)`.
+    func confirm(_ question: String, byTyping name: String) throws -> Bool {
         let shown = TerminalSafe.text(name)
         let prompt = "\(TerminalSafe.text(question)) Type the keychain's name (\"\(shown)\") to confirm: "
-        return try readAnswer(prompt, question: question, flag: flag) == name
+        return try readAnswer(prompt, question: question) == name
     }
 
     /// Asks for one of several letters, until one of them is entered.
     ///
     /// - Throws: `KeychainError.refused` if the question cannot be asked; `cancelled` at end of file;
-    ///   `CancellationError` as described for `confirm(_:about:flag:)`.
+    ///   `CancellationError` as described for `confirm(_:about:)`.
     func choose(_ question: String, among letters: String) throws -> Character {
         let prompt = "\(TerminalSafe.text(question)) "
         while true {
@@ -122,7 +121,7 @@ struct Terminal: Sendable {
         }
     }
 
-    private func readAnswer(_ prompt: String, question: String, flag: String) throws -> String {
+    private func readAnswer(_ prompt: String, question: String, flag: String = "--yes") throws -> String {
         guard mayAsk, let descriptor = open() else {
             let reason = mayAsk ? "without a terminal" : "with --no-input"
             throw KeychainError(
