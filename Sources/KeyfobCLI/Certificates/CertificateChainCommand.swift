@@ -4,7 +4,7 @@ import Keyfob
 import KeyfobOpenSSL
 
 /// `keyfob cert chain`: shows the issuers of a certificate.
-struct CertificateChainCommand: ParsableCommand {
+struct CertificateChainCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "chain", "Show the chain of a certificate, and fetch missing issuers.",
         examples: Examples(
@@ -27,8 +27,7 @@ struct CertificateChainCommand: ParsableCommand {
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         let keychain: Keychain? = try fetch ? global.openKeychain() : global.openKeychainIfThere()
         let (leaf, others, name) = try certificate.load(waiting: global.timeout) {
             try keychain ?? global.openKeychain()

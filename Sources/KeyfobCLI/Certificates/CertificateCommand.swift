@@ -20,7 +20,7 @@ struct CertificateCommand: ParsableCommand {
 }
 
 /// `keyfob cert ls`: lists the certificates.
-struct CertificateListCommand: ParsableCommand {
+struct CertificateListCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "ls", "List the certificates.",
         examples: Examples("keyfob cert ls", "keyfob cert ls --json", "keyfob cert ls --all"),
@@ -31,8 +31,7 @@ struct CertificateListCommand: ParsableCommand {
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         let keychain = try global.openKeychain()
         let now = Date()
         let found = all ? try keychain.find(.certificates) : try keychain.certificates.publicCertificates()
@@ -48,7 +47,7 @@ struct CertificateListCommand: ParsableCommand {
 }
 
 /// `keyfob cert show`: shows one certificate in full.
-struct CertificateShowCommand: ParsableCommand {
+struct CertificateShowCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "show", "Show a certificate in full.",
         examples: Examples(
@@ -59,8 +58,7 @@ struct CertificateShowCommand: ParsableCommand {
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         let keychain = try global.openKeychain()
         let item = try name.certificate(in: keychain)
         let certificate = try item.certificate()
@@ -78,7 +76,7 @@ struct CertificateShowCommand: ParsableCommand {
 }
 
 /// `keyfob cert expiring`: lists the certificates that need to be renewed soon.
-struct CertificateExpiringCommand: ParsableCommand {
+struct CertificateExpiringCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "expiring", "List the certificates that have expired or expire soon.",
         examples: Examples(
@@ -100,8 +98,7 @@ struct CertificateExpiringCommand: ParsableCommand {
 
     func validate() throws { try within?.requireUnit(for: "--within", probably: "d") }
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         let keychain = try global.openKeychain()
         let now = Date()
         let span = within.map { Double($0.duration.components.seconds) } ?? Self.standard

@@ -5,7 +5,7 @@ import KeyfobPrimitives
 import KeyfobOpenSSL
 
 /// `keyfob cert import`: stores certificates from files on the token.
-struct CertificateImportCommand: ParsableCommand {
+struct CertificateImportCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "import", "Store certificates, such as those of intermediate authorities.",
         examples: Examples(
@@ -31,8 +31,7 @@ struct CertificateImportCommand: ParsableCommand {
 
     func validate() throws { if let label { try NewName.check(label) } }
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         try passphrase.check(reading: files)
         let read = passphrase.reading(global)
         var contents = IdentityFiles(

@@ -4,7 +4,7 @@ import Keyfob
 import KeyfobOpenSSL
 
 /// `keyfob cert verify`: verifies a certificate, and reports why it is not accepted.
-struct CertificateVerifyCommand: ParsableCommand {
+struct CertificateVerifyCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "verify", "Verify a certificate: chain, trust, dates, host and usage.",
         examples: Examples(
@@ -48,8 +48,7 @@ struct CertificateVerifyCommand: ParsableCommand {
         if host?.isEmpty == true { throw ValidationError("A host must not be empty.") }
     }
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         let host = try host.map(HostName.init)
         let keychain = try global.openKeychainIfThere()
         let (leaf, others, name) = try certificate.load(waiting: global.timeout) {

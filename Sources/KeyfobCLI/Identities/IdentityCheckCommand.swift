@@ -3,7 +3,7 @@ import Foundation
 import Keyfob
 
 /// `keyfob identity check`: tries an identity out, including a real signature.
-struct IdentityCheckCommand: ParsableCommand {
+struct IdentityCheckCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "check", "Test an identity: key, certificate, chain, trust, dates and a real signature.",
         examples: Examples(
@@ -23,8 +23,7 @@ struct IdentityCheckCommand: ParsableCommand {
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         let keychain = try global.openKeychain()
         let identity = try name.identity(in: keychain)
         let findings = try keychain.identities.check(identity)

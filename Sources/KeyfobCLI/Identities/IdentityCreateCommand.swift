@@ -6,7 +6,7 @@ import KeyfobOpenSSL
 import PKCS11
 
 /// `keyfob identity create`: makes a key on the token and a certificate for it, in one step.
-struct IdentityCreateCommand: ParsableCommand {
+struct IdentityCreateCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "create", "Make a key on the token and a certificate for it, in one step.",
         examples: Examples(
@@ -44,8 +44,7 @@ struct IdentityCreateCommand: ParsableCommand {
         }
     }
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         guard let description = try issuance.description() else { return }
         let specification = IdentitySpecification(
             subject: try wishes.name(), extensions: try wishes.extensions(for: key.algorithm),

@@ -6,7 +6,7 @@ import KeyfobOpenSSL
 import PKCS11
 
 /// `keyfob identity import`: moves a key and its certificates from files to the token.
-struct IdentityImportCommand: ParsableCommand {
+struct IdentityImportCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "import", "Move a key and its certificates from files onto the token.",
         examples: Examples(
@@ -58,8 +58,7 @@ struct IdentityImportCommand: ParsableCommand {
         if let label { try NewName.check(label) }
     }
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         try passphrase.check(reading: files + [key, cert, chain].compactMap { $0 })
         let read = passphrase.reading(global)
         var contents = IdentityFiles(

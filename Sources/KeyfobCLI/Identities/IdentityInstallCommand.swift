@@ -4,7 +4,7 @@ import Keyfob
 import KeyfobOpenSSL
 
 /// `keyfob identity install`: stores an issued certificate for an existing key.
-struct IdentityInstallCommand: ParsableCommand {
+struct IdentityInstallCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "install", "Install an issued certificate for its key.",
         examples: Examples(
@@ -31,8 +31,7 @@ struct IdentityInstallCommand: ParsableCommand {
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         let own = try cert.certificates(waiting: global.timeout)
         let above = try chain.flatMap { try $0.certificates(waiting: global.timeout) }
         let now = Date()

@@ -5,7 +5,7 @@ import KeyfobOpenSSL
 import PKCS11
 
 /// `keyfob identity ls`: lists the identities and their states.
-struct IdentityListCommand: ParsableCommand {
+struct IdentityListCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "ls", "List the identities and their state.",
         examples: Examples(
@@ -14,8 +14,7 @@ struct IdentityListCommand: ParsableCommand {
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         let keychain = try global.openKeychain()
         let now = Date()
         let identities = try keychain.find(.identities.ordered(by: .label)).map { identity in
@@ -32,7 +31,7 @@ struct IdentityListCommand: ParsableCommand {
 }
 
 /// `keyfob identity show`: shows one identity in full.
-struct IdentityShowCommand: ParsableCommand {
+struct IdentityShowCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "show", "Show an identity in full.",
         examples: Examples(
@@ -43,8 +42,7 @@ struct IdentityShowCommand: ParsableCommand {
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         let keychain = try global.openKeychain()
         let identity = try name.identity(in: keychain)
         let certificate = try identity.certificate()

@@ -4,7 +4,7 @@ import Keyfob
 import KeyfobPrimitives
 
 /// `keyfob identity rm`: destroys a key and its certificate.
-struct IdentityRemoveCommand: ParsableCommand {
+struct IdentityRemoveCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "rm", "Destroy a key together with its certificate.",
         examples: Examples(
@@ -24,9 +24,9 @@ struct IdentityRemoveCommand: ParsableCommand {
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
-    func run() throws {
+    func run(_ output: Output) throws {
         let removal = Removal(
-            kind: "identity", ifExists: ifExists, global: global, output: try global.output(),
+            kind: "identity", ifExists: ifExists, global: global, output: output,
             furtherOfNothing: IdentityRemainder().members)
         let keychain = try global.openKeychain()
         let found = try removal.find(name) { try name.own.identities(in: keychain) }

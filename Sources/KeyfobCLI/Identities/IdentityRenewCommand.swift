@@ -4,7 +4,7 @@ import Keyfob
 import KeyfobOpenSSL
 
 /// `keyfob identity renew`: gets the next certificate under the same name.
-struct IdentityRenewCommand: ParsableCommand {
+struct IdentityRenewCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "renew", "Renew the certificate of an identity.",
         examples: Examples(
@@ -63,8 +63,7 @@ struct IdentityRenewCommand: ParsableCommand {
         }
     }
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         let keychain = try global.openKeychain()
         let now = Date()
         let identities = try name.map { [try $0.identity(in: keychain)] } ?? Self.renewable(in: keychain)

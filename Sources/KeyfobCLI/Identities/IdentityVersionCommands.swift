@@ -4,7 +4,7 @@ import Keyfob
 import KeyfobOpenSSL
 
 /// `keyfob identity use`: prefers an identity for a service, or puts an older version back into use.
-struct IdentityUseCommand: ParsableCommand {
+struct IdentityUseCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "use", "Prefer an identity for a service, or put an older version back into use.",
         examples: Examples(
@@ -33,8 +33,7 @@ struct IdentityUseCommand: ParsableCommand {
         }
     }
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         let service = try service.map { try ServiceName($0).text }
         let keychain = try global.openKeychain()
         let identity = try name.identity(in: keychain)
@@ -71,7 +70,7 @@ struct IdentityUseCommand: ParsableCommand {
 }
 
 /// `keyfob identity retire`: destroys older versions of an identity.
-struct IdentityRetireCommand: ParsableCommand {
+struct IdentityRetireCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "retire", "Destroy older versions of an identity.",
         examples: Examples(
@@ -93,8 +92,7 @@ struct IdentityRetireCommand: ParsableCommand {
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         let keychain = try global.openKeychain()
         let now = Date()
         var versions = try named(in: keychain)

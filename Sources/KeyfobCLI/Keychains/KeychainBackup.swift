@@ -3,7 +3,7 @@ import Foundation
 import Keyfob
 
 /// `keyfob keychain backup`: writes a backup of a keychain.
-struct KeychainBackup: ParsableCommand {
+struct KeychainBackup: OutputCommand {
     static let configuration = CommandConfiguration(
         "backup", "Write a backup of a keychain to one file.",
         examples: Examples(
@@ -27,8 +27,7 @@ struct KeychainBackup: ParsableCommand {
     @OptionGroup(title: "Global options")
     var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         let keychains = Keychains()
         let name = try keychains.configuration(global.selectedKeychainName(argument: nil)).name
         let url = URL(fileURLWithPath: file).standardizedFileURL

@@ -3,7 +3,7 @@ import Foundation
 import Keyfob
 
 /// `keyfob keychain check`: checks the integrity of the vault.
-struct KeychainCheck: ParsableCommand {
+struct KeychainCheck: OutputCommand {
     static let configuration = CommandConfiguration(
         "check", "Check that the items of a keychain are complete, current and undamaged.",
         examples: Examples(
@@ -46,8 +46,7 @@ struct KeychainCheck: ParsableCommand {
     @OptionGroup(title: "Global options")
     var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         let keychain = try Keychain.open(global.selectedKeychainName(argument: name), options: global.keychainOptions())
         var findings = try keychain.integrity.findings()
         var lines: [String] = []

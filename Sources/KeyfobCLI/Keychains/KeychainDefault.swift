@@ -2,7 +2,7 @@ import ArgumentParser
 import Keyfob
 
 /// `keyfob keychain default`: shows or sets the default keychain.
-struct KeychainDefault: ParsableCommand {
+struct KeychainDefault: OutputCommand {
     static let configuration = CommandConfiguration(
         "default", "Show or set the default keychain.",
         examples: Examples(
@@ -16,8 +16,7 @@ struct KeychainDefault: ParsableCommand {
     @OptionGroup(title: "Global options")
     var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         let keychains = Keychains()
         let current = try keychains.defaultName()
         guard let name else {

@@ -5,7 +5,7 @@ import KeyfobPrimitives
 import PKCS11
 
 /// `keyfob keychain ls`: lists keychains.
-struct KeychainList: ParsableCommand {
+struct KeychainList: OutputCommand {
     static let configuration = CommandConfiguration(
         "ls", "List keychains.",
         examples: Examples(
@@ -21,8 +21,7 @@ struct KeychainList: ParsableCommand {
     @OptionGroup(title: "Global options")
     var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         let keychains = Keychains()
         let defaultName = try keychains.defaultName()
         let state = UnlockedState(directories: keychains.directories)

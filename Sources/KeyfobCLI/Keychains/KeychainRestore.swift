@@ -3,7 +3,7 @@ import Foundation
 import Keyfob
 
 /// `keyfob keychain restore`: makes a keychain from a backup.
-struct KeychainRestore: ParsableCommand {
+struct KeychainRestore: OutputCommand {
     static let configuration = CommandConfiguration(
         "restore", "Make a keychain from a backup.",
         examples: Examples(
@@ -25,8 +25,7 @@ struct KeychainRestore: ParsableCommand {
     @OptionGroup(title: "Global options")
     var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         let (keychains, url) = (Keychains(), URL(fileURLWithPath: file).standardizedFileURL)
         let restored =
             try global.dryRun ? keychains.checkBackup(at: url, as: name) : keychains.restore(from: url, as: name)

@@ -3,7 +3,7 @@ import Foundation
 import Keyfob
 
 /// `keyfob keychain show`: shows the settings of a keychain.
-struct KeychainShow: ParsableCommand {
+struct KeychainShow: OutputCommand {
     static let configuration = CommandConfiguration(
         "show", "Show where a keychain is and how it is opened.",
         examples: Examples(
@@ -17,8 +17,7 @@ struct KeychainShow: ParsableCommand {
     @OptionGroup(title: "Global options")
     var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         let keychains = Keychains()
         let configuration = try keychains.configuration(global.selectedKeychainName(argument: name))
         let isDefault = try keychains.defaultName() == configuration.name

@@ -3,7 +3,7 @@ import Foundation
 import Keyfob
 
 /// `keyfob lock`: locks keychains that `unlock` has opened.
-struct LockCommand: ParsableCommand {
+struct LockCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "lock", "Lock a keychain, or all of them.",
         examples: Examples(
@@ -20,8 +20,7 @@ struct LockCommand: ParsableCommand {
     @OptionGroup(title: "Global options")
     var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         if all, name != nil || global.keychain != nil || global.token != nil {
             throw UsageError("--all and a name exclude each other.", hint: "Give one of the two.")
         }

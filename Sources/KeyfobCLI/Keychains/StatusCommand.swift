@@ -2,7 +2,7 @@ import ArgumentParser
 import Keyfob
 
 /// `keyfob status`: shows the status of the keychain.
-struct StatusCommand: ParsableCommand {
+struct StatusCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "status", "Show what is unlocked, whether the token is there, and what expires next.",
         examples: Examples(
@@ -17,8 +17,7 @@ struct StatusCommand: ParsableCommand {
     @OptionGroup(title: "Global options")
     var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         let keychains = Keychains()
         let configuration = try keychains.configuration(global.selectedKeychainName())
         let isDefault = try keychains.defaultName() == configuration.name

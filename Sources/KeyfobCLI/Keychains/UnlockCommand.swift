@@ -4,7 +4,7 @@ import Keyfob
 import KeyfobPrimitives
 
 /// `keyfob unlock`: unlocks a keychain for the following commands.
-struct UnlockCommand: ParsableCommand {
+struct UnlockCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "unlock", "Unlock a keychain for the commands that follow.",
         examples: Examples(
@@ -32,8 +32,7 @@ struct UnlockCommand: ParsableCommand {
 
     func validate() throws { try span?.requireUnit(for: "--for", probably: "h") }
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         let seconds = try span.map { span in
             let seconds = Int(span.duration.components.seconds)
             guard seconds > 0 || span.duration == .zero else {

@@ -5,7 +5,7 @@ import KeyfobPrimitives
 import PKCS11
 
 /// `keyfob key generate`: generates a key on the token.
-struct KeyGenerateCommand: ParsableCommand {
+struct KeyGenerateCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "generate", "Make a key on the token.",
         examples: Examples(
@@ -63,8 +63,7 @@ struct KeyGenerateCommand: ParsableCommand {
         }
     }
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         try specification.validate()
         let keychain = try global.openKeychain()
         if let existing = try existing(in: keychain) { return try emit(existing, isNew: false, keychain, output) }

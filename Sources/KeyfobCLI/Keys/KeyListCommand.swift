@@ -6,7 +6,7 @@ import KeyfobOpenSSL
 import PKCS11
 
 /// `keyfob key ls`: lists the keys.
-struct KeyListCommand: ParsableCommand {
+struct KeyListCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "ls", "List the keys; those that seal the keychain are not shown.",
         examples: Examples("keyfob key ls", "keyfob key ls --pub sha256:77be", "keyfob key ls --json"),
@@ -23,8 +23,7 @@ struct KeyListCommand: ParsableCommand {
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         let wanted = try pub.map { text -> ItemName.Fingerprint in
             // An empty prefix would match every fingerprint.
             guard let fingerprint = ItemName.Fingerprint(text, shortest: 1) else {
@@ -67,7 +66,7 @@ struct KeyListCommand: ParsableCommand {
 }
 
 /// `keyfob key show`: shows one key, without its value.
-struct KeyShowCommand: ParsableCommand {
+struct KeyShowCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "show", "Show a key in full; never its value.",
         examples: Examples("keyfob key show api", "keyfob key show api --json", "keyfob key show sha256:77be"))
@@ -77,8 +76,7 @@ struct KeyShowCommand: ParsableCommand {
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         let keychain = try global.openKeychain()
         let key = try ListedKeys(in: keychain).named(name.key(in: keychain))
         let publicKey = try keychain.keys.publicKey(of: key)

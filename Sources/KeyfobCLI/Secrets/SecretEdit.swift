@@ -6,7 +6,7 @@ import Keyfob
 import KeyfobPrimitives
 
 /// `keyfob secret edit`: changes a secret in the user's editor.
-struct SecretEdit: ParsableCommand {
+struct SecretEdit: OutputCommand {
     static let configuration = CommandConfiguration(
         "edit", "Change a secret in your editor.",
         examples: Examples(
@@ -33,8 +33,7 @@ struct SecretEdit: ParsableCommand {
     @OptionGroup(title: "Global options")
     var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         try selection.check(name: name)
         let keychain = try global.openKeychain()
         let item = try selection.choice.one(name, for: .replacing, in: keychain)

@@ -4,7 +4,7 @@ import Keyfob
 import KeyfobPrimitives
 
 /// `keyfob secret generate`: creates and stores a random secret.
-struct SecretGenerate: ParsableCommand {
+struct SecretGenerate: OutputCommand {
     static let configuration = CommandConfiguration(
         "generate", "Make a random secret and store it; it is printed only with --print.",
         examples: Examples(
@@ -33,8 +33,7 @@ struct SecretGenerate: ParsableCommand {
     @OptionGroup(title: "Global options")
     var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         try selection.check(name: name)
         try storing.check()
         guard (1...65_536).contains(length) else {

@@ -6,7 +6,7 @@ import Keyfob
 import KeyfobPrimitives
 
 /// `keyfob get`: prints a secret.
-struct SecretGet: ParsableCommand {
+struct SecretGet: OutputCommand {
     static let configuration = CommandConfiguration(
         "get", "Print a secret.",
         examples: Examples(
@@ -40,8 +40,7 @@ struct SecretGet: ParsableCommand {
     @OptionGroup(title: "Global options")
     var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         try selection.check(name: name)
         let keychain = try global.openKeychain(warmsUpToken: true)
         let item = try selection.choice.one(name, in: keychain)

@@ -3,7 +3,7 @@ import Foundation
 import Keyfob
 
 /// `keyfob ls`: lists secrets, without their values.
-struct SecretList: ParsableCommand {
+struct SecretList: OutputCommand {
     static let configuration = CommandConfiguration(
         "ls", "List secrets by name, without their values.",
         examples: Examples(
@@ -33,8 +33,7 @@ struct SecretList: ParsableCommand {
     @OptionGroup(title: "Global options")
     var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         try selection.check(name: prefix ?? "any")
         let keychain = try global.openKeychain()
         var damage: (count: Int, first: (any Error)?) = (0, nil)

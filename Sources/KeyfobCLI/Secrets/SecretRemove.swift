@@ -2,7 +2,7 @@ import ArgumentParser
 import Keyfob
 
 /// `keyfob rm`: removes secrets.
-struct SecretRemove: ParsableCommand {
+struct SecretRemove: OutputCommand {
     static let configuration = CommandConfiguration(
         "rm", "Remove secrets permanently.",
         examples: Examples(
@@ -24,8 +24,7 @@ struct SecretRemove: ParsableCommand {
     @OptionGroup(title: "Global options")
     var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         for name in names { try selection.check(name: name) }
         let keychain = try global.openKeychain()
         // All names are looked up before anything is removed, so that a typo in the last does not cost the first.

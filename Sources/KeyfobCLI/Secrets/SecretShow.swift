@@ -3,7 +3,7 @@ import Foundation
 import Keyfob
 
 /// `keyfob secret show`: shows the attributes of an item, but not its secret.
-struct SecretShow: ParsableCommand {
+struct SecretShow: OutputCommand {
     static let configuration = CommandConfiguration(
         "show", "Show an item's attributes; its secret only with --reveal.",
         examples: Examples(
@@ -26,8 +26,7 @@ struct SecretShow: ParsableCommand {
     @OptionGroup(title: "Global options")
     var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         try selection.check(name: name)
         if jwe, reveal { throw UsageError("--jwe and --reveal exclude each other.", hint: "Give one of the two.") }
         let keychain = try global.openKeychain()

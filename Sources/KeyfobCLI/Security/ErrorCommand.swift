@@ -4,7 +4,7 @@ import KeychainServices
 import KeyfobPrimitives
 
 /// `keyfob error`: explains result codes of Keychain Services.
-struct ErrorCommand: ParsableCommand {
+struct ErrorCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "error", "Explain result codes of Keychain Services.",
         examples: Examples(
@@ -21,8 +21,7 @@ struct ErrorCommand: ParsableCommand {
     @OptionGroup(title: "Global options")
     var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         var codes = codes
         // The parser keeps "--" among the unrecognised arguments.
         if let end = codes.firstIndex(of: "--") { codes.remove(at: end) }

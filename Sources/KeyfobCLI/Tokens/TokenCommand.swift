@@ -13,7 +13,7 @@ struct TokenCommand: ParsableCommand {
 }
 
 /// `keyfob token ls`: lists the tokens.
-struct TokenListCommand: ParsableCommand {
+struct TokenListCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "ls", "List the tokens: Keyfob's own, and those of the modules that p11-kit knows.",
         examples: Examples("keyfob token ls", "keyfob token ls --json", "keyfob token ls --all"),
@@ -28,8 +28,7 @@ struct TokenListCommand: ParsableCommand {
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         // Keyfob's own tokens come first. The order of slots, in which modules list them, has no meaning for the user.
         let entries = try wanted().sorted {
             ($0.isOurs ? 0 : 1, $0.label, $0.serial) < ($1.isOurs ? 0 : 1, $1.label, $1.serial)
@@ -81,7 +80,7 @@ struct TokenListCommand: ParsableCommand {
 }
 
 /// `keyfob token show`: shows one token and its objects.
-struct TokenShowCommand: ParsableCommand {
+struct TokenShowCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "show", "Show a token and its contents.",
         examples: Examples(
@@ -100,8 +99,7 @@ struct TokenShowCommand: ParsableCommand {
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         let token = try SelectedToken(name, global)
         let info = try token.info()
         let module = try token.asking { try token.slot.module.info() }
@@ -194,7 +192,7 @@ struct TokenShowCommand: ParsableCommand {
 }
 
 /// `keyfob token mechanisms`: lists the mechanisms of a token.
-struct TokenMechanismsCommand: ParsableCommand {
+struct TokenMechanismsCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "mechanisms", "List the mechanisms that a token reports.",
         examples: Examples(
@@ -212,8 +210,7 @@ struct TokenMechanismsCommand: ParsableCommand {
         (.derive, "derive"),
     ]
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         let token = try SelectedToken(name, global)
         let label = try token.info().label
         let mechanisms = try token.asking {

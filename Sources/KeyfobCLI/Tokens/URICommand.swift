@@ -7,7 +7,7 @@ import KeyfobOpenSSL
 import PKCS11
 
 /// `keyfob uri`: prints how other programs reach a key or certificate.
-struct URICommand: ParsableCommand {
+struct URICommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "uri", "Print the PKCS#11 URI with which other programs use a key or certificate.",
         examples: Examples(
@@ -60,8 +60,7 @@ struct URICommand: ParsableCommand {
         }
     }
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         let program = try program.map { try Programs.named($0) }
         let keychain = try global.openKeychain()
         if environment {

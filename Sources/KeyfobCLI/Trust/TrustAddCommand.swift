@@ -5,7 +5,7 @@ import KeyfobPrimitives
 import KeyfobOpenSSL
 
 /// `keyfob trust add`: trusts a certificate.
-struct TrustAddCommand: ParsableCommand {
+struct TrustAddCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "add", "Trust a certificate.",
         examples: Examples(
@@ -43,8 +43,7 @@ struct TrustAddCommand: ParsableCommand {
         }
     }
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         if scope == .system { try SystemTrustStore.requireRoot(name: certificate.text) }
         // With `--scope system`, the keychain is opened only to look up a name.
         let opened: Keychain? = try scope == .user ? global.openKeychain() : nil

@@ -5,7 +5,7 @@ import KeyfobPrimitives
 import KeyfobOpenSSL
 
 /// `keyfob trust ls`: lists the trust anchors.
-struct TrustListCommand: ParsableCommand {
+struct TrustListCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "ls", "List the certificates that the keychain trusts.",
         examples: Examples("keyfob trust ls", "keyfob trust ls --json", "keyfob trust ls --keychain site"),
@@ -13,8 +13,7 @@ struct TrustListCommand: ParsableCommand {
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         let keychain = try global.openKeychain()
         let now = Date()
         let anchors = try keychain.trust.anchors()
