@@ -38,7 +38,7 @@ extension GlobalOptions {
             options.pinDescriptorTimeout = timeout.duration
         }
         // The library reads KEYFOB_PIN_SOURCE itself, because a source in the token's URI takes precedence over it.
-        options.pinSource = try explicitPINSource.map { try PINSource(parsing: $0) }
+        options.pinSource = try explicitPINSource
         options.allowsInsecureFiles = insecureFile
         options.allowsFinalTry = allowsFinalTry
         return options

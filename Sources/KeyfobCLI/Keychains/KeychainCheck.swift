@@ -164,7 +164,7 @@ struct KeychainCheck: OutputCommand {
         if findings.contains(where: { [.objectUnlisted, .objectUnreadable].contains($0.code) }) {
             lines.append("    Destroy the objects that interrupted commands have left: \(command) --repair")
         }
-        if !output.isQuiet, !output.format.isMachineReadable { lines += try UnusedTokens.lines() }
+        if output.isForPeople { lines += try UnusedTokens.lines() }
         let document = Document([
             "keychain": keychain.name, "ok": findings.isEmpty, "findings": findings.map(\.members),
             "removed": removed.map(\.members), "secrets_opened": secrets, "changed": isChanged,

@@ -48,7 +48,7 @@ struct KeychainList: OutputCommand {
             ])
         }
         try output.emit(Document(["keychains": list]), table: table)
-        if list.isEmpty, !output.format.isMachineReadable, !output.isQuiet {
+        if list.isEmpty, output.isForPeople {
             StandardError.write("There is no keychain yet. Make one: keyfob init\n")
         }
     }

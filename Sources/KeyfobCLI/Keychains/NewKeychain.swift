@@ -31,7 +31,7 @@ struct NewKeychain {
         try check()
         if isOnExistingToken { return try makeOnExistingToken(keychains) }
         if options.recoveryFile != "-" { try describe(keychains) }
-        let source = try global.explicitPINSource.map { try PINSource(parsing: $0) }
+        let source = try global.explicitPINSource
         let kept = source.flatMap(Self.lasting)
         if global.dryRun {
             // Locations that the user did not choose are known only after the creation.
@@ -82,10 +82,8 @@ struct NewKeychain {
             _ = try keychain.unlockForSession(with: secret)
             return true
         } catch {
-            guard !output.isQuiet, !output.format.isMachineReadable else { return false }
-            StandardError.write(
-                "keyfob: the keychain was made, but stays locked: "
-                    + Failure(error).text(verbose: false).replacing("keyfob: ", with: "", maxReplacements: 1))
+            let reason = Failure(error).text(verbose: false).dropping(prefix: "keyfob: ") ?? ""
+            output.warn("the keychain was made, but stays locked: " + reason.dropLast())
             return false
         }
     }
@@ -100,7 +98,7 @@ struct NewKeychain {
                 "the recovery code and a document cannot both go to standard output.",
                 hint: "Give a file: --recovery-file FILE")
         }
-        if options.unattended, global.explicitPINSource != nil {
+        if options.unattended, global.pinSource != nil {
             throw UsageError(
                 "--unattended and --pin-source exclude each other.",
                 hint: "--pin-source gives a passphrase that protects the PIN; --unattended uses none.")
@@ -163,7 +161,7 @@ struct NewKeychain {
         let found = try TokenChoice.find(
             global.tokenName, module: options.module, environmentModule: global.modulePath)
         let wantsLogin = found.info.flags.contains(.loginRequired)
-        if !wantsLogin, global.explicitPINSource != nil {
+        if !wantsLogin, global.pinSource != nil {
             throw UsageError(
                 "token \"\(TerminalSafe.text(found.info.label))\" requires no login, so it would not check the PIN of "
                     + "--pin-source; nothing was made.",
@@ -173,8 +171,8 @@ struct NewKeychain {
         let environment = global.pinEnvironment(noInput: !global.terminal.mayAsk)
         let selection: PINSourceSelection?
         if wantsLogin {
-            let option = try global.explicitPINSource.map { try PINSource(parsing: $0) }
-            selection = try PINSourceSelection(option: option, uri: found.uri.pinSource, environment: environment)
+            selection = try PINSourceSelection(
+                option: global.explicitPINSource, uri: found.uri.pinSource, environment: environment)
         } else {
             selection = nil
         }

@@ -93,7 +93,7 @@ struct UnlockCommand: OutputCommand {
         }
         let prompt = "Recovery code of keychain \"\(keychain.name)\""
         let typed: SecretBytes
-        if let source = try global.explicitPINSource.map({ try PINSource(parsing: $0) }), source != .prompt {
+        if let source = try global.explicitPINSource, source != .prompt {
             let environment = global.pinEnvironment(noInput: !global.terminal.mayAsk)
             typed = try source.read(.passphrase(keychain: keychain.name), from: environment)
         } else {

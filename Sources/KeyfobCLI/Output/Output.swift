@@ -7,6 +7,9 @@ struct Output: Sendable {
     let isQuiet: Bool
     let verbosity: Int
 
+    /// Whether sentences are printed: the format is not machine-readable, and `--quiet` is not set.
+    var isForPeople: Bool { !format.isMachineReadable && !isQuiet }
+
     /// Prints the result: a table, or a document in a machine-readable format.
     ///
     /// - Throws: `KeychainError.fileUnavailable` or `diskFull` if standard output cannot be written.
@@ -58,14 +61,13 @@ struct Output: Sendable {
     ///
     /// - Throws: `KeychainError.fileUnavailable` or `diskFull` if standard output cannot be written.
     func say(_ sentence: @autoclosure () -> String) throws {
-        guard !format.isMachineReadable, !isQuiet else { return }
+        guard isForPeople else { return }
         try StandardOutput.write(sentence() + "\n")
     }
 
-    /// Writes a progress message to standard error if the verbosity is at least `level`.
-    func note(_ sentence: @autoclosure () -> String, level: Int = 1) {
-        guard verbosity >= level else { return }
-        StandardError.write("keyfob: \(sentence())\n")
+    /// Writes a sentence to standard error, unless the format is machine-readable or `--quiet` is set.
+    func warn(_ sentence: @autoclosure () -> String) {
+        if isForPeople { StandardError.write("keyfob: \(sentence())\n") }
     }
 
     private func emit(_ document: Document, isListing: Bool) throws {

@@ -54,18 +54,13 @@ struct SecretEdit: OutputCommand {
                 hint: "Use an editor that needs none: EDITOR=… Or use no editor: "
                     + Wording(keychain: keychain.name).keyfob("set " + item.words(and: " --replace --stdin")))
         }
-        if !canAsk, !output.isQuiet, !output.format.isMachineReadable {
-            StandardError.write(
-                "keyfob: questions cannot be asked here: a value that cannot be stored is lost.\n")
-        }
-        if ScratchDirectory.sweep() > 0, !output.isQuiet, !output.format.isMachineReadable {
-            StandardError.write("keyfob: wiped the file that an earlier edit has left in memory.\n")
-        }
+        if !canAsk { output.warn("questions cannot be asked here: a value that cannot be stored is lost.") }
+        if ScratchDirectory.sweep() > 0 { output.warn("wiped the file that an earlier edit has left in memory.") }
         let editor = Editor()
-        if !editor.isSafe, !output.isQuiet, !output.format.isMachineReadable {
-            StandardError.write(
-                "keyfob: the editor \"\(TerminalSafe.text(editor.command))\" may keep copies of the secret on disk. "
-                    + "These do not: vi, vim, nvim, nano, ed, emacs -Q\n")
+        if !editor.isSafe {
+            output.warn(
+                "the editor \"\(TerminalSafe.text(editor.command))\" may keep copies of the secret on disk. "
+                    + "These do not: vi, vim, nvim, nano, ed, emacs -Q")
         }
         var draft = Draft(item: item, base: old, value: old)
         var isStored = false

@@ -36,7 +36,7 @@ struct SecretInput: ParsableArguments {
             throw UsageError(
                 "a value can have only one source.", hint: "Give one of: --stdin, --from-file, --from-env, --from-fd")
         }
-        let pinSource = global.explicitPINSource ?? global.environmentPINSource
+        let pinSource = global.pinSource ?? global.environmentPINSource
         if ["stdin", "fd:0"].contains(pinSource), readsStandardInput {
             throw UsageError(
                 "standard input cannot provide both the PIN and the value.",

@@ -50,16 +50,14 @@ struct SecretList: OutputCommand {
             try sink.add(item)
         }
         try sink.finish(damaged: damage.count)
-        if count == 0, damage.count == 0, !output.isQuiet, !output.format.isMachineReadable, prefix == nil,
-            selection.isEmpty
-        {
+        if count == 0, damage.count == 0, output.isForPeople, prefix == nil, selection.isEmpty {
             let command = Wording(keychain: keychain.name).keyfob("set NAME")
             StandardError.write("Keychain \"\(keychain.name)\" has no passwords yet. Add one: \(command)\n")
         }
         guard damage.count > 0 else { return }
         let verb = damage.count == 1 ? "is" : "are"
         let text = "\(Plural.counted(damage.count, "item")) of keychain \"\(keychain.name)\" \(verb) damaged"
-        guard !skipDamaged else { return output.note("\(text) and left out.", level: 0) }
+        guard !skipDamaged else { return StandardError.write("keyfob: \(text) and left out.\n") }
         throw KeychainError(
             .vaultDamaged, "\(text); \(Plural.counted(count, "item")) \(count == 1 ? "is" : "are") fine.",
             remedies: [

@@ -54,10 +54,8 @@ struct TokenListCommand: OutputCommand {
             ])
         }
         try output.emit(document, table: table)
-        guard !output.isQuiet, !output.format.isMachineReadable else { return }
-        for line in try UnusedTokens.lines(serials: entries.filter(\.isOurs).map(\.serial)) {
-            StandardError.write("keyfob: \(line)\n")
-        }
+        guard output.isForPeople else { return }
+        for line in try UnusedTokens.lines(serials: entries.filter(\.isOurs).map(\.serial)) { output.warn(line) }
     }
 
     /// The tokens that the options select; without options, all tokens.
@@ -112,7 +110,7 @@ struct TokenShowCommand: OutputCommand {
 
     private func contents(of token: SelectedToken, _ info: TokenInfo) throws -> TokenContents {
         if let keychain = token.keychain { return try keychain.objects.contents() }
-        let source = try global.explicitPINSource.map { try PINSource(parsing: $0) }
+        let source = try global.explicitPINSource
         let pin = try source?.read(.token(info.label), from: global.pinEnvironment(noInput: false))
         return try TokenContents(of: token.slot, pin: pin, storedIn: source?.isInteractive == true ? nil : source)
     }
