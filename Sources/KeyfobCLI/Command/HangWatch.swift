@@ -114,12 +114,8 @@ enum HangWatch {
     }
 
     private static func end(_ error: KeychainError, isSilent: Bool) -> Never {
-        let failure = Failure(
-            KeychainError(
-                error.code, error.message,
-                remedies: error.remedies
-                    + ["The next command undoes what this one began; it finishes a removal."],
-                details: error.details))
+        let remedy: Remedy = "The next command undoes what this one began; it finishes a removal."
+        let failure = Failure(error.replacing(remedies: error.remedies + [remedy]))
         if !isSilent { StandardError.writeLast(ErrorForm.current.text(of: failure)) }
         // A recorded signal determines the exit status.
         let status = Interruption.request.map { ExitStatus.signalled($0) } ?? failure.status

@@ -121,13 +121,11 @@ struct IdentityImportCommand: OutputCommand {
             } catch let error as KeychainError {
                 let isNameTaken = error.code == .duplicateItem && error.details["taken"] == nil
                 let done = imports.map { "\"\($0.identity.label ?? "")\"" }
-                throw KeychainError(
-                    error.code,
-                    error.message + (done.isEmpty ? "" : " Imported before that: \(done.joined(separator: ", "))."),
+                throw error.replacing(
+                    message: error.message
+                        + (done.isEmpty ? "" : " Imported before that: \(done.joined(separator: ", "))."),
                     remedies: isNameTaken
-                        ? [Remedy("Replace it", .change(.replacing)), Remedy("Keep both", .change(.name))]
-                        : error.remedies,
-                    details: error.details, cause: error.cause)
+                        ? [Remedy("Replace it", .change(.replacing)), Remedy("Keep both", .change(.name))] : nil)
             }
         }
         let reports = try imports.map { try IdentityImportReport($0, in: keychain) }

@@ -62,9 +62,7 @@ struct CertificateSource: ExpressibleByArgument {
             where error.code == .itemNotFound && !PKCS11URI.hasScheme(text)
             && !FileManager.default.fileExists(atPath: text)
         {
-            throw KeychainError(
-                error.code, error.message.dropLast() + ", and there is no such file.", remedies: error.remedies,
-                details: error.details)
+            throw error.replacing(message: error.message.dropLast() + ", and there is no such file.")
         }
     }
 

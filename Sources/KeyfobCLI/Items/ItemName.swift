@@ -89,11 +89,10 @@ struct ItemName: ExpressibleByArgument {
         let meant = current.isEmpty ? named : current
         // For removal, a common name matches only items without a label.
         if !isByCommonName, let other = meant.lazy.compactMap(\.label).first(where: { !$0.isEmpty }) {
-            let error = notFound([], Item.kind, keychain)
             let which = current.isEmpty ? "An earlier version" : "An item with another name"
-            throw KeychainError(
-                error.code, error.message, hint: "\(which) has this common name: \"\(TerminalSafe.text(other))\"",
-                details: error.details)
+            throw notFound([], Item.kind, keychain).replacing(remedies: [
+                "\(which) has this common name: \"\(TerminalSafe.text(other))\""
+            ])
         }
         return meant
     }

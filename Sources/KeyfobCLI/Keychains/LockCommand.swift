@@ -44,12 +44,9 @@ struct LockCommand: OutputCommand {
         }
         // All other keychains are locked by now. A failure is the result of the command, even if some were locked.
         if let first = failures.first {
-            throw KeychainError(
-                first.code,
-                "not every keychain could be locked: " + failures.map(\.message).joined(separator: " "),
-                remedies: locked.isEmpty
-                    ? first.remedies : [Remedy("Locked: " + locked.joined(separator: ", "))],
-                details: first.details, cause: first)
+            throw first.replacing(
+                message: "not every keychain could be locked: " + failures.map(\.message).joined(separator: " "),
+                remedies: locked.isEmpty ? nil : [Remedy("Locked: " + locked.joined(separator: ", "))])
         }
         let names = locked.map { "\"\($0)\"" }.joined(separator: ", ")
         // Modules are loaded only if no keychain was locked, because that can take long. A keychain that was unlocked

@@ -200,13 +200,12 @@ struct NewKeychain {
                 makesDefault: makesDefault)
         } catch let error as KeychainError where error.details["tries"] == "final" || error.code == .pinRemembered {
             // The usual hint, to unlock the keychain, does not apply, because there is none yet.
-            throw KeychainError(
-                error.code, error.message,
-                hint: error.code == .pinRemembered
-                    ? "Correct the PIN source (\(error.details["source"] ?? "")). If the PIN is correct, enter it "
-                        + "once: the same command with --pin-source prompt"
-                    : "Stop unless you are sure. To try: the same command with --allow-final-try",
-                details: error.details, cause: error.cause)
+            let remedy =
+                error.code == .pinRemembered
+                ? "Correct the PIN source (\(error.details["source"] ?? "")). If the PIN is correct, enter it once: "
+                    + "the same command with --pin-source prompt"
+                : "Stop unless you are sure. To try: the same command with --allow-final-try"
+            throw error.replacing(remedies: [Remedy(remedy)])
         }
         let isUnlocked = kept == nil && selection.origin != .credential ? unlock(made.keychain, with: pin) : nil
         try report(made, keychains, recoveryFile: nil, isUnlocked: isUnlocked)

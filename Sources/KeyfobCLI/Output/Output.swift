@@ -52,9 +52,8 @@ struct Output: Sendable {
         guard let error = error as? KeychainError, [.diskFull, .fileUnavailable].contains(error.code) else {
             return error
         }
-        return KeychainError(
-            error.code, "the command succeeded, but \(error.message)", hint: "Only its output is incomplete.",
-            details: error.details, cause: error.cause)
+        return error.replacing(
+            message: "the command succeeded, but \(error.message)", remedies: ["Only its output is incomplete."])
     }
 
     /// Prints a sentence, unless the format is machine-readable or `--quiet` is set.

@@ -119,9 +119,7 @@ struct SecretEdit: OutputCommand {
                 "Your text is kept. Edit it again (e), store it anyway (s) or discard it (q):",
                 among: "esq")
             if answer == "q" {
-                throw KeychainError(
-                    refusal.code, "nothing was stored; your text was discarded.", details: refusal.details,
-                    cause: refusal.cause)
+                throw refusal.replacing(message: "nothing was stored; your text was discarded.", remedies: [])
             }
             do {
                 guard let stored = try keychain.stored(like: draft.item) else {
@@ -144,11 +142,9 @@ struct SecretEdit: OutputCommand {
     /// The error for a value that is lost because no question can be asked.
     private func lost(_ error: KeychainError) -> KeychainError {
         let again = "secret edit " + ShellWord.operand(name, with: selection.choice.words)
-        return KeychainError(
-            error.code, error.message + " Your text is lost.",
-            remedies: error.remedies.isEmpty
-                ? [Remedy("Edit it again: " + Wording.selected.keyfob(again))] : error.remedies,
-            details: error.details, cause: error.cause)
+        return error.replacing(
+            message: error.message + " Your text is lost.",
+            remedies: error.remedies.isEmpty ? ["Edit it again: \(Wording.selected.keyfob(again))"] : nil)
     }
 
     /// Opens `old` in the editor, and returns the content of the file afterwards, without the newline that editors add.
