@@ -50,16 +50,13 @@ struct KeyGenerateCommand: OutputCommand {
     }
 
     private var specification: KeySpecification {
-        switch type {
-        case .rsa: .rsa(bits: size ?? 3072)
-        case .aes: .aes(bits: size ?? 256)
-        case .ed25519: .ed25519
-        case .ec:
-            switch curve ?? .p256 {
-            case .p256: .p256
-            case .p384: .p384
-            case .p521: .p521
-            }
+        switch (type, curve ?? .p256) {
+        case (.rsa, _): .rsa(bits: size ?? 3072)
+        case (.aes, _): .aes(bits: size ?? 256)
+        case (.ed25519, _): .ed25519
+        case (.ec, .p256): .p256
+        case (.ec, .p384): .p384
+        case (.ec, .p521): .p521
         }
     }
 
