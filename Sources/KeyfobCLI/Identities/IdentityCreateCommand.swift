@@ -67,11 +67,10 @@ struct IdentityCreateCommand: OutputCommand {
                 sentence: "Would make identity \"\(TerminalSafe.text(name))\": \(specification.key), "
                     + "issuer \(TerminalSafe.text(description.description)).")
         }
-        let steps = Steps(output)
         let made: IdentityInstallation
         do {
             made = try Waiting.notice("issuer \(description.description)", isShown: global.showsProgress) {
-                try keychain.identities.create(name, specification, issuer: issuer) { steps.add($0) }
+                try keychain.identities.create(name, specification, issuer: issuer) { output.tell(step: $0) }
             }
         } catch let error as KeychainError where ifMissing && error.code == .duplicateItem {
             // Another process has made the identity first.
@@ -119,18 +118,6 @@ struct IdentityCreateCommand: OutputCommand {
     private func remark(_ certificate: Certificate, _ now: Date) -> String {
         guard let seconds = issuance.seconds, certificate.notAfter < now + seconds - 86_400 else { return "" }
         return "\n  note    the issuer granted a shorter lifetime than requested"
-    }
-}
-
-/// The steps of a slow issuer, printed with `-v` when they are done.
-struct Steps: Sendable {
-    private let isShown: Bool
-
-    init(_ output: Output) { isShown = output.verbosity > 0 }
-
-    /// Records a step.
-    func add(_ step: String) {
-        if isShown { StandardError.write("keyfob: \(TerminalSafe.text(step))\n") }
     }
 }
 

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Keyfob
 import KeyfobOpenSSL
+import KeyfobPrimitives
 
 /// `keyfob identity renew`: gets the next certificate under the same name.
 struct IdentityRenewCommand: OutputCommand {
@@ -271,7 +272,7 @@ struct IdentityRenewCommand: OutputCommand {
             return (try document(unchanged: identity, keychain, output), .unchanged)
         }
         let issuer = try description.resolved(for: keychain, global, issuance)
-        let steps = RenewalSteps()
+        let steps = Lock<[String]>([])
         // Recorded before the certificate is issued, so that a later renew runs the command if this process is killed.
         let isFirst = try exec != nil && !pending.contains(identity.label ?? "")
         if isFirst { try pending.add(identity.label ?? "") }
@@ -280,7 +281,7 @@ struct IdentityRenewCommand: OutputCommand {
             made = try Waiting.notice("issuer \(description.description)", isShown: global.showsProgress) {
                 try keychain.identities.renew(
                     identity, key: wanted, lifetime: issuance.seconds, issuer: issuer
-                ) { steps.add($0) }
+                ) { step in steps.withLock { $0.append(TerminalSafe.text(step)) } }
             }
         } catch {
             let failure = error as? KeychainError
@@ -301,7 +302,8 @@ struct IdentityRenewCommand: OutputCommand {
             return (try document(unchanged: current, keychain, output), .leftToAnother)
         }
         let end = RFC3339.day(of: try made.identity.certificate().notAfter)
-        try output.say("  " + (steps.all + ["certificate valid until \(end)"]).joined(separator: ", "))
+        let done = steps.withLock { $0 } + ["certificate valid until \(end)"]
+        try output.say("  " + done.joined(separator: ", "))
         try output.say("  installed" + made.kept.map { "; old certificate kept as \(TerminalSafe.text($0))" }.joined())
         let trust = try keychain.trust.stale(by: made)
         if let trust { try output.say("  " + IdentityPhrases.sentence(trust, keychain)) }

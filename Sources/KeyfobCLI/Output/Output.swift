@@ -69,6 +69,11 @@ struct Output: Sendable {
         if isForPeople { StandardError.write("keyfob: \(sentence())\n") }
     }
 
+    /// Writes a step of a slow operation to standard error, with `-v`.
+    func tell(step: String) {
+        if verbosity > 0 { StandardError.write("keyfob: \(TerminalSafe.text(step))\n") }
+    }
+
     private func emit(_ document: Document, isListing: Bool) throws {
         let text = try document.rendered(as: format, isListing: isListing)
         do { try StandardOutput.write(text) } catch {

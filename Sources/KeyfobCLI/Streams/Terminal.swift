@@ -36,7 +36,7 @@ struct Terminal: Sendable {
     func readSecret(_ prompt: String, hint: String) throws -> SecretBytes {
         try withTerminal(asking: prompt, hint: hint) { descriptor in
             try Self.withoutEcho(descriptor) {
-                try Self.write(prompt, to: descriptor)
+                try FileDescriptor.write(prompt, to: descriptor)
                 return try Self.readLine(descriptor)
             }
         }
@@ -52,7 +52,7 @@ struct Terminal: Sendable {
     func readValue(_ prompt: String, hint: String) throws -> SecretBytes {
         try withTerminal(asking: prompt, hint: hint) { descriptor in
             try Self.withoutEcho(descriptor) {
-                try Self.write(prompt, to: descriptor)
+                try FileDescriptor.write(prompt, to: descriptor)
                 let line = try Self.readLine(descriptor)
                 guard try !Self.discardRest(descriptor) else {
                     throw UsageError(
@@ -80,7 +80,9 @@ struct Terminal: Sendable {
         for _ in 0..<3 {
             let first = try readSecret(prompt, hint: hint)
             if try readSecret(again, hint: hint) == first { return first }
-            try withTerminal(asking: prompt, hint: hint) { try Self.write("The two entries differ.\n", to: $0) }
+            try withTerminal(asking: prompt, hint: hint) {
+                try FileDescriptor.write("The two entries differ.\n", to: $0)
+            }
         }
         throw KeychainError(.cancelled, "The two entries differed three times; nothing was changed.")
     }
@@ -129,10 +131,10 @@ struct Terminal: Sendable {
                 "cannot ask for confirmation \(reason); add \(flag) to answer: \(TerminalSafe.text(question))")
         }
         defer { close(descriptor) }
-        try Self.write(prompt, to: descriptor)
+        try FileDescriptor.write(prompt, to: descriptor)
         do { try Interruption.waitForAnswer(at: descriptor) } catch {
             // Otherwise the message would appear on the line of the prompt.
-            try Self.write("\n", to: descriptor)
+            try FileDescriptor.write("\n", to: descriptor)
             throw error
         }
         let answer = try Self.readLine(descriptor).copyString() ?? ""
@@ -154,11 +156,6 @@ struct Terminal: Sendable {
     private func open() -> Int32? {
         let descriptor = unsafe keyfob_open(device, O_RDWR | O_CLOEXEC | O_NOCTTY, 0)
         return descriptor >= 0 ? descriptor : nil
-    }
-
-    private static func write(_ text: String, to descriptor: Int32) throws {
-        var text = text
-        try text.withUTF8 { try unsafe FileDescriptor.writeAll(UnsafeRawBufferPointer($0), to: descriptor) }
     }
 
     /// Runs `body` with echo off, and restores it however `body` or the process ends.
@@ -189,7 +186,7 @@ struct Terminal: Sendable {
         }
         guard count > 0 else {
             // Ctrl-D is not echoed, so the message would appear on the line of the prompt.
-            try write("\n", to: descriptor)
+            try FileDescriptor.write("\n", to: descriptor)
             throw KeychainError(.cancelled, "cancelled.")
         }
         guard count < longestLine else {
