@@ -43,7 +43,7 @@ public final class BlockingExecutor: Sendable {
     private static let interval: UInt32 = 250_000
     /// The number of consecutive looks without any work begun before one more thread is started. Looks are counted
     /// rather than time measured, because a process that was stopped for a while does not hang.
-    private static let patience = 4
+    private static let looksBeforeThread = 4
 
     /// The library's default executor: four threads, and more only while those hang.
     public static let shared = BlockingExecutor(width: 4)
@@ -132,7 +132,7 @@ public final class BlockingExecutor: Sendable {
                 }
                 looks = state.isShort && state.begun == begun ? looks + 1 : 0
                 begun = state.begun
-                guard looks >= Self.patience, state.threads < limit else { return false }
+                guard looks >= Self.looksBeforeThread, state.threads < limit else { return false }
                 looks = 0
                 state.threads += 1
                 return true

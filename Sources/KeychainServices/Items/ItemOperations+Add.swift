@@ -143,8 +143,8 @@ extension ItemOperations {
     private func store(_ certificate: Certificate, _ attributes: ItemAttributes) throws -> (Item, LazyData?) {
         var item = CertificateItem(certificate)
         item.attributes.merge(attributes)
-        let added = try keychain.vaultRows.addSharing(item)
-        return (added.item, ({ certificate.der }, ()))
+        let added = try keychain.tokenItems.addCertificates([item.item], sharesObjects: true)
+        return (added[0], ({ certificate.der }, ()))
     }
 
     /// Stores a key.

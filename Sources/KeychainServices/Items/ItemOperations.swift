@@ -87,7 +87,7 @@ struct ItemOperations {
         try request.filters?.apply(to: &criteria)
         if isLimited, !request.hasOwnFilters { criteria.limit = request.earlyLimit }
         return try request.itemClass.livesOnToken
-            ? keychain.findItems(criteria) : keychain.vaultRows.findPasswords(coerced: criteria)
+            ? keychain.findItems(criteria) : keychain.vaultRows.findRows(criteria)
     }
 
     /// Whether an item passes the filters that a Keyfob search does not support.

@@ -42,9 +42,7 @@ extension PINSource {
             do throws(KeychainError) {
                 secret = try ShellCommand.firstLine(of: command, deadline: .after(environment.commandDeadline))
             } catch {
-                throw KeychainError(
-                    error.code, error.message, remedies: error.remedies + purpose.remediesOfFailure,
-                    details: error.details, cause: error.cause)
+                throw error.with(remedies: error.remedies + purpose.remediesOfFailure)
             }
         case .credential(let name):
             guard let directory = environment.credentialsDirectory, !directory.isEmpty else {
@@ -125,12 +123,9 @@ extension PINSource {
         }
         // Opening does not wait for a writer of a FIFO, which may never come. Reading does, until the deadline.
         guard let file = OpenFile(path: path, flags: O_RDONLY | O_NOCTTY | O_NONBLOCK) else {
-            let error = KeychainError.file("read the \(purpose.secretName) from", path, errno)
-            throw KeychainError(
-                error.code, error.message,
+            throw KeychainError.file("read the \(purpose.secretName) from", path, errno).with(
                 remedies: ["Check that file."]
-                    + (purpose.remediesOfFailure.isEmpty ? purpose.remedies : purpose.remediesOfFailure),
-                details: error.details, cause: error.cause)
+                    + (purpose.remediesOfFailure.isEmpty ? purpose.remedies : purpose.remediesOfFailure))
         }
         // Check the open descriptor, so that the checked file is the one that is read. Symbolic links are followed,
         // because Kubernetes and systemd provide secrets through them; the target is checked.

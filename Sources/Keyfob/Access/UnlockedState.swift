@@ -75,10 +75,7 @@ public struct UnlockedState: Sendable {
         }
         guard let directory else { throw Self.noMemory }
         do throws(KeychainError) { try PrivateFile.createDirectory(directory) } catch {
-            throw KeychainError(
-                error.code, error.message,
-                remedies: error.remedies + ["Or name another directory: set XDG_RUNTIME_DIR."],
-                details: error.details, cause: error.cause)
+            throw error.with(remedies: error.remedies + ["Or name another directory: set XDG_RUNTIME_DIR."])
         }
         // Another file system may be mounted on the directory itself.
         guard MemoryFileSystem.holds(directory.filePath) else { throw Self.noMemory }

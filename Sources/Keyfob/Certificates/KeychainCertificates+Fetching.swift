@@ -9,7 +9,7 @@ private enum Bounds {
     /// The maximum number of certificates to fetch.
     static let issuers = 8
     /// The total time, unless the caller sets a shorter one.
-    static let patience: Duration = .seconds(120)
+    static let longestWait: Duration = .seconds(120)
 }
 
 extension Certificate {
@@ -38,7 +38,7 @@ extension KeychainCertificates {
     }
 
     private static func fetchingDeadline(_ timeout: Duration?) -> Deadline {
-        .after(min(timeout ?? Bounds.patience, Bounds.patience))
+        .after(min(timeout ?? Bounds.longestWait, Bounds.longestWait))
     }
 
     /// - Parameters:

@@ -155,11 +155,10 @@ extension KeychainIdentities {
         let above = CertificateChain.order(leaf: certificate, candidates: chain).certificates.dropFirst()
             .filter { !$0.isSelfSigned }
         let authorities = above.map { NewObject(certificate: $0, label: $0.ownName.map { .string($0) }) }
-        var missing: [NewObject] = []
         var replaced = ReplacedVersions()
         var present: [TokenObject] = []
-        let added = try keychain.token.retryingMomentaryFailures {
-            try keychain.writer(keys).perform(.create, listing: key) { objects in
+        let (added, isUnchanged) = try keychain.token.retryingMomentaryFailures {
+            try keychain.writer(keys).create(listing: key) { objects in
                 let objects = try keychain.tokenItems.recognizing(objects)
                 present = objects
                 guard objects.contains(where: { $0.isSame(as: key) }) else {
@@ -178,12 +177,8 @@ extension KeychainIdentities {
                         of: certificate, named: name, inUse, renewing: renewed, among: objects, keys),
                     under: name, by: certificate, among: objects, keys)
                 let leaf = NewObject(certificate: certificate, label: replaced.leafLabel)
-                missing = ([leaf] + authorities).filter { new in !objects.contains { new.isSame(as: $0) } }
-                return missing.map { UnfinishedObject(making: $0) }
-            } change: { session, leftovers, _ in
-                TokenWriter.Outcome(
-                    added: try missing.map { try keychain.tokenItems.createObject($0, in: session, leftovers) })
-            } commit: { writer, outcome in
+                return [leaf] + authorities
+            } commit: { writer, added in
                 try keychain.tokenItems.listKey(key, writer, keys)
                 let predecessors = replaced.predecessors(of: certificate, renewing: renewed)
                 let transfer = try takeAttributes(of: replaced, from: predecessors, name, policy, writer, keys)
@@ -192,20 +187,26 @@ extension KeychainIdentities {
                 try giveKeyAttributes(of: predecessors, to: certificate.publicKey, among: present, writer, keys)
                 let known = present.filter { object in authorities.contains { $0.isSame(as: object) } }
                 try share(known, transfer, writer, keys)
-                return try record(outcome.added, leaf: certificate, called: name, transfer, writer, keys)
+                let items = try record(added, leaf: certificate, called: name, transfer, writer, keys)
+                return (items, added.isEmpty && replaced.isEmpty)
             }
         }
+        return IdentityInstallation(
+            identity: try storedIdentity(of: certificate), isUnchanged: isUnchanged,
+            kept: replaced.versions.map(\.name),
+            predecessors: replaced.versions.map { $0.object.certificateDER ?? Data() },
+            addedCertificates: added.filter { $0.certificateDER != certificate.der }.map { CertificateItem(item: $0) },
+            chain: try keychain.certificates.chain(of: certificate, with: chain))
+    }
+
+    /// The identity of a certificate that was just stored.
+    func storedIdentity(of certificate: Certificate) throws -> Identity {
         var own = Criteria(.identity, [.publicKeyHash: .data(certificate.publicKey.identifier)])
         own.includesSynchronizable = true
         guard let item = try keychain.tokenItems.findOnToken(own).first(where: { $0.certificateDER == certificate.der })
         else {
             throw KeychainError(.failed, "the identity was stored and cannot be found again.")
         }
-        return IdentityInstallation(
-            identity: Identity(item: item), isUnchanged: missing.isEmpty && replaced.isEmpty,
-            kept: replaced.versions.map(\.name),
-            predecessors: replaced.versions.map { $0.object.certificateDER ?? Data() },
-            addedCertificates: added.filter { $0.certificateDER != certificate.der }.map { CertificateItem(item: $0) },
-            chain: try keychain.certificates.chain(of: certificate, with: chain))
+        return Identity(item: item)
     }
 }

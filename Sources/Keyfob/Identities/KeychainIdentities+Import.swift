@@ -45,11 +45,6 @@ extension KeychainIdentities {
         }
         let keys = try keychain.vaultKeys()
         let name = label ?? certificate.ownName ?? "identity"
-        func pair(label: String) throws -> (privateKey: NewObject, publicKey: NewObject) {
-            try NewObject.pair(
-                key, label: [UInt8](label.utf8), subject: [UInt8](certificate.subject.der),
-                isExtractable: isExtractable)
-        }
         let ordered = CertificateChain.order(leaf: certificate, candidates: chain)
         // A root is trusted only by a decision of the user, never because it is in an imported file.
         let above = ordered.certificates.dropFirst().filter { !$0.isSelfSigned }
@@ -57,11 +52,10 @@ extension KeychainIdentities {
             let name = authority.ownName.map { AttributeValue.string($0) }
             return (certificate: authority, object: NewObject(certificate: authority, label: name))
         }
-        var missing: [NewObject] = []
         var replaced = ReplacedVersions()
         var present: [TokenObject] = []
-        let added = try keychain.token.retryingMomentaryFailures {
-            try keychain.writer(keys).perform(.create) { objects in
+        let (added, isUnchanged) = try keychain.token.retryingMomentaryFailures {
+            try keychain.writer(keys).create { objects in
                 present = objects
                 // Without an explicit name, a second identity may get the same name.
                 replaced = try label == nil
@@ -72,16 +66,12 @@ extension KeychainIdentities {
                 let keyLabel = try replaced.versions.isEmpty ? name : IdentityVersion.label(name, Date()) {
                     try isNameTaken($0, among: objects, keys)
                 }
-                let pair = try pair(label: keyLabel)
+                let pair = try NewObject.pair(
+                    key, label: [UInt8](keyLabel.utf8), subject: [UInt8](certificate.subject.der),
+                    isExtractable: isExtractable)
                 let leaf = NewObject(certificate: certificate, label: replaced.leafLabel)
-                missing = ([pair.publicKey, pair.privateKey, leaf] + authorities.map(\.object)).filter { new in
-                    !objects.contains { new.isSame(as: $0) }
-                }
-                return missing.map { UnfinishedObject(making: $0) }
-            } change: { session, leftovers, _ in
-                TokenWriter.Outcome(
-                    added: try missing.map { try keychain.tokenItems.createObject($0, in: session, leftovers) })
-            } commit: { writer, outcome in
+                return [pair.publicKey, pair.privateKey, leaf] + authorities.map(\.object)
+            } commit: { writer, added in
                 let predecessors = replaced.predecessors(of: certificate)
                 let transfer = try takeAttributes(of: replaced, from: predecessors, name, nil, writer, keys)
                 try rename(replaced, name, writer, keys)
@@ -90,31 +80,25 @@ extension KeychainIdentities {
                 try share(known, transfer, writer, keys)
                 // The public half needs no row: it is found through the private key.
                 var recorded = try record(
-                    outcome.added.filter { $0.objectClass != .publicKey }, leaf: certificate, called: name, transfer,
-                    writer, keys)
+                    added.filter { $0.objectClass != .publicKey }, leaf: certificate, called: name, transfer, writer,
+                    keys)
                 // If the key were an item of another access group only, removing that item would remove this identity's
                 // key.
                 let ownKey = present.first {
                     $0.objectClass == .privateKey && $0.keyIdentifier == key.publicKey.identifier
                 }
-                let isLeafNew = outcome.added.contains { $0.certificateDER == certificate.der }
+                let isLeafNew = added.contains { $0.certificateDER == certificate.der }
                 if isLeafNew, transfer.shares.isEmpty, let ownKey,
                     let item = try recordHalf(Item(.key, [:]), made: nil, existing: ownKey, writer, keys)
                 { recorded.append(item) }
-                let made = TokenStore.completing(outcome.added)
+                let made = TokenStore.completing(added)
                 try giveKeyAttributes(of: predecessors, to: key.publicKey, among: made + present, writer, keys)
-                return recorded
+                return (recorded, added.isEmpty && replaced.isEmpty)
             }
-        }
-        var own = Criteria(.identity, [.publicKeyHash: .data(certificate.publicKey.identifier)])
-        own.includesSynchronizable = true
-        let leafItem = try keychain.tokenItems.findOnToken(own).first { $0.certificateDER == certificate.der }
-        guard let leafItem else {
-            throw KeychainError(.failed, "the identity was stored and cannot be found again.")
         }
         let addedAuthorities = added.filter { item in above.contains { $0.der == item.certificateDER } }
         return IdentityImport(
-            identity: Identity(item: leafItem), isUnchanged: missing.isEmpty && replaced.isEmpty,
+            identity: try storedIdentity(of: certificate), isUnchanged: isUnchanged,
             addedCertificates: addedAuthorities.map { CertificateItem(item: $0) },
             knownCertificates: above.count - addedAuthorities.count, kept: replaced.versions.map(\.name),
             chain: ordered)
@@ -203,11 +187,8 @@ extension KeychainIdentities {
             let isTaken = try !isReplacing
                 && keychain.find(.identity(label: name)).contains { try $0.certificate() != certificate }
             guard !isTaken else {
-                let error = keychain.vaultRows.duplicate(.identity, [.label: .string(name)])
-                throw KeychainError(
-                    error.code, error.message,
-                    remedies: [Remedy("Replace it", .change(.replacing)), Remedy("Keep both", .change(.name))],
-                    details: error.details)
+                throw keychain.vaultRows.duplicate(.identity, [.label: .string(name)]).with(
+                    remedies: [Remedy("Replace it", .change(.replacing)), Remedy("Keep both", .change(.name))])
             }
         }
     }

@@ -249,8 +249,11 @@ extension KeychainIdentities {
         }
         if !isFirst, !isLocal { PendingOrders(keychain).note(PendingOrder(keyCalled: label), for: name) }
         do {
-            let key = isLocal ? try keychain.keys.generateKeyAwaitingCertificate(specification, label: label)
-                : try keychain.keys.generate(specification, label: label, isLabelUnique: true)
+            // A local issuer needs no time, so the key is listed together with its certificate.
+            let key = try keychain.keys.generate(
+                specification, [.label: .string(label)], publicAttributes: nil, isLabelUnique: true,
+                awaitsCertificate: isLocal
+            ).privateKey
             return (try keychain.keys.tokenKey(for: key), true)
         } catch let error as KeychainError where isFirst && error.code == .duplicateItem {
             throw try explaining(error, of: name)
@@ -399,11 +402,7 @@ extension KeychainIdentities {
     /// Makes an item of a key that awaited its certificate.
     private func list(_ key: TokenKey) throws {
         let keys = try keychain.vaultKeys()
-        try keychain.writer(keys).perform(.change) { _ in [] } change: { _, _, _ in
-            TokenWriter.Outcome()
-        } commit: { writer, _ in
-            try keychain.tokenItems.listKey(key.object, writer, keys)
-        }
+        try keychain.writer(keys).changeRows(commit: { try keychain.tokenItems.listKey(key.object, $0, keys) })
     }
 
     /// The error of an attempt whose key is kept, with remedies that concern the key.
@@ -411,9 +410,7 @@ extension KeychainIdentities {
         guard let error = error as? KeychainError, let label = key.attributes[.label]?.text else { return error }
         let remark = isUsedAgain ? "The key is kept, and the next attempt uses it. To remove it"
             : "The key is kept. To remove it"
-        return KeychainError(
-            error.code, error.message, remedies: error.remedies + [Remedy(remark, .removeKey(label))],
-            details: error.details, cause: error.cause)
+        return error.with(remedies: error.remedies + [Remedy(remark, .removeKey(label))])
     }
 
     private func object(of key: TokenKey) throws -> TokenObject {

@@ -50,8 +50,7 @@ extension KeychainIdentities {
         case .token(let key): publicKey = key
         }
         var existing: (certificate: TokenObject?, key: TokenObject?)
-        var missing: [NewObject] = []
-        return try keychain.writer(keys).perform(.create) { objects in
+        return try keychain.writer(keys).create { objects in
             existing.certificate = objects.first { leaf.isSame(as: $0) }
             existing.key = objects.first {
                 $0.objectClass == .privateKey && $0.keyIdentifier == publicKey.identifier
@@ -60,13 +59,9 @@ extension KeychainIdentities {
                 throw KeychainError(.itemNotFound, "the key is not on token \"\(keychain.token.label)\".")
             }
             if let key = existing.key { try keychain.keys.require(requirement, of: key, keyItem.attributes) }
-            missing = (halves + [leaf]).filter { new in !objects.contains { new.isSame(as: $0) } }
-            return missing.map { UnfinishedObject(making: $0) }
-        } change: { session, leftovers, _ in
-            TokenWriter.Outcome(
-                added: try missing.map { try keychain.tokenItems.createObject($0, in: session, leftovers) })
-        } commit: { writer, outcome in
-            let made = TokenStore.completing(outcome.added)
+            return halves + [leaf]
+        } commit: { writer, added in
+            let made = TokenStore.completing(added)
             let addedCertificate = try self.recordHalf(
                 leafItem, made: made.first { $0.objectClass == .certificate }, existing: existing.certificate, writer,
                 keys)

@@ -78,16 +78,13 @@ extension KeychainIdentities {
         }
         var items: [Item] = []
         var isChanged = false
-        try keychain.writer(keys).perform(.change) { _ in
+        try keychain.writer(keys).changeRows { _ in
             // Under the lock, since another process may be changing preferences too.
             items = try keychain.findItems(criteria)
             guard reference == nil || items.contains(where: { $0.reference == reference }) else {
                 throw KeychainError(.itemNotFound, "the certificate is not in keychain \"\(keychain.name)\".")
             }
-            return []
-        } change: { _, _, _ in
-            TokenWriter.Outcome()
-        } commit: { writer, _ in
+        } commit: { writer in
             for item in items {
                 guard let object = item.object else { continue }
                 let others = item.attributes.preferences.filter { !isReplaced($0) }

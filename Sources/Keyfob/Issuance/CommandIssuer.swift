@@ -9,30 +9,27 @@ import KeyfobOpenSSL
 /// begin with `KEYFOB_` are removed from its environment, because some hold PINs.
 public struct CommandIssuer: CertificateIssuer {
     /// How long the program may take. A person may have to review the request.
-    public static let patience: Duration = .seconds(600)
+    public static let timeout: Duration = .seconds(600)
 
     private let command: [String]
-    private let patience: Duration
+    private let timeout: Duration
 
     /// Creates an issuer that runs a program with its arguments.
     ///
     /// - Throws: `KeychainError`; `invalidArgument` if `command` is empty, `fileUnavailable` or `refused` if the
     ///   program cannot be started, as far as this can be checked in advance.
-    public init(_ command: [String], patience: Duration = Self.patience) throws {
+    public init(_ command: [String], timeout: Duration = Self.timeout) throws {
         guard let program = command.first, !program.isEmpty else {
             throw KeychainError(.invalidArgument, "there is no program to issue the certificate.")
         }
         // Checked before a key is made.
         let reason = ProgramLookup.failure(of: program)
         guard reason == 0 else {
-            let error = KeychainError.file("start", program, reason)
-            throw KeychainError(
-                error.code, error.message,
-                remedies: [Remedy("Give the program's path", .change(.issuer("exec:/usr/local/bin/sign")))],
-                details: error.details)
+            throw KeychainError.file("start", program, reason).with(
+                remedies: [Remedy("Give the program's path", .change(.issuer("exec:/usr/local/bin/sign")))])
         }
         self.command = command
-        self.patience = patience
+        self.timeout = timeout
     }
 
     /// The command.
@@ -46,7 +43,7 @@ public struct CommandIssuer: CertificateIssuer {
     public func issue(_ order: CertificateOrder) throws -> IssuedCertificate {
         let name = "the command \"\(command[0])\""
         let result = try ProgramRun.run(
-            command, input: Data(order.request.pem.utf8), isUsers: true, deadline: .after(patience),
+            command, input: Data(order.request.pem.utf8), isUsers: true, deadline: .after(timeout),
             isStopped: order.isStopped)
         guard result.status == 0 else {
             throw KeychainError(

@@ -39,7 +39,7 @@ package struct HTTPRequest {
         self.allowsPlain = allowsPlain
     }
 
-    private static let patience: Duration = .seconds(55)
+    private static let longestWait: Duration = .seconds(55)
     /// The time between curl's own timeout and killing it. curl should end by itself first and report the reason.
     private static let grace: Duration = .seconds(5)
     /// The largest answer, in bytes. Passed to curl, but before 8.4 curl ignores it for answers without a length.
@@ -57,7 +57,7 @@ package struct HTTPRequest {
                 .invalidArgument, "\"\(url)\" is not a URL of \(allowsPlain ? "HTTP" : "HTTPS").",
                 details: ["url": url])
         }
-        let time = min(deadline.remaining ?? Self.patience, Self.patience)
+        let time = min(deadline.remaining ?? Self.longestWait, Self.longestWait)
         // Rounded up, because 0 means no limit to curl.
         let milliseconds = Int(time / .milliseconds(1)) + 1
         let protocols = allowsPlain ? "=http,https" : "=https"

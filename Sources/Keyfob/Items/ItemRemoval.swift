@@ -48,7 +48,7 @@ struct ItemRemoval {
         removedObjects += try TokenItems.publicHalves(of: removedObjects, objects)
             .filter { try keychain.tokenItems.objectRows($0, keys).isEmpty }
         let rows = removedRows.map(\.identity)
-        return removedObjects.map { UnfinishedObject(removing: $0, rows: rows, name: nil) }
+        return removedObjects.map { UnfinishedObject(removing: $0, rows: rows) }
     }
 
     /// Whether an item that was found by its name has been renamed since.

@@ -8,7 +8,8 @@ extension TokenItems {
     ///
     /// - Parameter sharesObjects: Whether a certificate that is already on the token may become another item that
     ///   differs in access group or another part of the primary key.
-    func addCertificates(_ items: [Item], sharesObjects: Bool = false) throws -> [Item] {
+    /// - Throws: `KeychainError`; `duplicateItem`, `tokenFull`, `tokenReadOnly`, and the errors of `unlock()`.
+    package func addCertificates(_ items: [Item], sharesObjects: Bool = false) throws -> [Item] {
         let keys = try keychain.vaultKeys()
         let prepared = try items.map { item -> (item: Item, object: NewObject) in
             guard let der = item.certificateDER else {
@@ -27,25 +28,19 @@ extension TokenItems {
             throw keychain.vaultRows.duplicate(.certificate, item.attributes)
         }
         var existing: [Data: TokenObject] = [:]
-        var missing: [NewObject] = []
         return try keychain.token.retryingMomentaryFailures {
-            try keychain.writer(keys).perform(.create) { objects in
-                (existing, missing) = ([:], [])
+            try keychain.writer(keys).create { objects in
+                existing = [:]
                 for (item, new) in prepared {
                     let known = objects.first(
                         at: { $0[$1].fingerprint == new.fingerprint && $0[$1].objectClass == .certificate })
-                    guard let object = known else {
-                        missing.append(new)
-                        continue
-                    }
+                    guard let object = known else { continue }
                     guard sharesObjects else { throw keychain.vaultRows.duplicate(.certificate, item.attributes) }
                     existing[object.fingerprint] = object
                 }
-                return missing.map { UnfinishedObject(making: $0) }
-            } change: { session, leftovers, _ in
-                TokenWriter.Outcome(added: try missing.map { try self.createObject($0, in: session, leftovers) })
-            } commit: { writer, outcome in
-                let made = Dictionary(outcome.added.map { ($0.fingerprint, $0) }) { first, _ in first }
+                return prepared.map(\.object)
+            } commit: { writer, added in
+                let made = Dictionary(added.map { ($0.fingerprint, $0) }) { first, _ in first }
                 return try prepared.map { item, new in
                     guard let fingerprint = new.fingerprint, let object = made[fingerprint] ?? existing[fingerprint]
                     else {
@@ -57,43 +52,6 @@ extension TokenItems {
                 }
             }
         }
-    }
-
-    /// Creates an object and reads it back. If the token ignored a requested attribute, that is an error and the object
-    /// is destroyed.
-    ///
-    /// - Parameter leftovers: Objects that killed changes left behind. A certificate or public key among them is
-    ///   reused. A private key is destroyed and created again, because the kill may have left it without its private
-    ///   value.
-    func createObject(
-        _ new: NewObject, in session: borrowing Session, _ leftovers: [TokenObject] = []
-    ) throws -> TokenObject {
-        for left in leftovers where new.isSame(as: left) {
-            for handle in try keychain.token.handles(ofAll: left, in: session) {
-                guard new.objectClass == .privateKey else { return try confirm(handle, new.template, in: session) }
-                try session.destroy(handle)
-                keychain.token.forgetHandles()
-            }
-        }
-        let handle: ObjectHandle
-        if let key = new.key {
-            handle = try PrivateKeyPlacement(key: key, template: new.template, token: keychain.token.label)(in: session)
-        } else {
-            handle = try session.create(new.template)
-        }
-        return try confirm(handle, new.template, in: session)
-    }
-
-    /// Reads the object back, after checking that it has the requested attributes.
-    func confirm(
-        _ handle: ObjectHandle, _ template: AttributeTemplate, in session: borrowing Session
-    ) throws -> TokenObject {
-        try AttributeReadBack.check(handle, template, in: session, token: keychain.token.label)
-        guard let object = try keychain.token.read(handle, in: session) else {
-            throw KeychainError(
-                .tokenContractViolation, "token \"\(keychain.token.label)\" made an object of another class.")
-        }
-        return object
     }
 
     /// Writes the row of an object and returns the item.

@@ -79,17 +79,14 @@ extension TokenItems {
         }
         let bare = try bareVersions()
         let parts = items.flatMap(Self.parts)
-        return try keychain.writer(keys).perform(.change) { objects in
+        return try keychain.writer(keys).changeRows { objects in
             // Check again: the objects were found before the lock was taken, and other tools do not take it.
             guard parts.allSatisfy({ part in objects.contains { $0.isSame(as: part.object) } }) else {
                 throw KeychainError(
                     .itemNotFound, "an object was removed or replaced by another program meanwhile.",
                     hint: "Try again.")
             }
-            return []
-        } change: { _, _, _ in
-            TokenWriter.Outcome()
-        } commit: { writer, _ in
+        } commit: { writer in
             for part in parts {
                 try updateRow(
                     part.itemClass, part.object, identity: part.identity, changes, removing,

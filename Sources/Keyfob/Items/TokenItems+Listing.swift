@@ -7,27 +7,36 @@ import PKCS11
 extension TokenItems {
     /// The matching items on the token.
     ///
-    /// Objects and rows are not read in one step. Where a transaction changed rows in between, both are read again.
+    /// Objects and rows are not read in one step. If a transaction changed rows in between, both are read again. Every
+    /// change of the token by Keyfob begins and ends with such a transaction.
     func findOnToken(_ criteria: Criteria) throws -> [Item] {
         guard criteria.limit != 0 else { return [] }
+        // A token shows certificates without a login, so listing them needs no PIN.
         let isPublic = criteria.itemClass == .certificate && criteria.services == nil
         guard let keys = isPublic ? try keychain.keysIfUnlocked() : try keychain.vaultKeys() else {
-            return try lookOnToken(criteria)
+            return try matchingItems(criteria, nil)
         }
         // A damaged record of the rows is reported where a row is read.
         func count() -> UInt64? { try? keychain.store.read(keys.tree) { try $0.changeCount() } }
         for _ in 0..<8 {
             let before = count()
-            let found = try lookOnToken(criteria)
+            let found = try matchingItems(criteria, keys)
             if count() == before { return found }
         }
-        return try lookOnToken(criteria)
+        // Other processes change the keychain faster than it can be read, so exclude those that change the token. The
+        // wait is short, because this thread may hold the lock.
+        let lock = keychain.writer(keys).lock
+        do {
+            return try lock.withLock(until: .after(min(keychain.options.timeout, .seconds(1)))) {
+                try matchingItems(criteria, keys)
+            }
+        } catch let error as KeychainError where [.vaultBusy, .timedOut, .refused].contains(error.code) {
+            return try matchingItems(criteria, keys)
+        }
     }
 
-    private func lookOnToken(_ criteria: Criteria) throws -> [Item] {
-        // A token shows certificates without a login, so listing them needs no PIN.
-        let isPublic = criteria.itemClass == .certificate && criteria.services == nil
-        let keys = isPublic ? try keychain.keysIfUnlocked() : try keychain.vaultKeys()
+    /// The matching items, from one read of the objects and rows.
+    private func matchingItems(_ criteria: Criteria, _ keys: VaultKeys?) throws -> [Item] {
         var objects = try visibleObjects(keys)
         if keys != nil, criteria.itemClass != .certificate { objects = try recognizing(objects) }
         // Any certificate may be an issuer.
@@ -64,23 +73,16 @@ extension TokenItems {
     }
 
     /// The objects of which items are made, without those that a change is creating or destroying.
-    ///
-    /// Objects and rows are not read atomically. If a change began or ended in between, both are read again.
     private func visibleObjects(_ keys: VaultKeys?) throws -> [TokenObject] {
         guard let keys else { return try publicObjects() }
-        for _ in 0..<3 {
-            let (objects, isConsistent) = try look(keys)
-            if isConsistent { return objects }
+        let objects = try keychain.index.objects(keys)
+        let unfinished = try keychain.store.read(keys.tree) { try $0.unfinishedRows() }.compactMap { row in
+            do { return try UnfinishedObject(row, keys) } catch {
+                try keychain.vaultRows.passOver(row, error, keys)
+                return nil
+            }
         }
-        // Other processes change the token faster than it can be read, so take the lock once.
-        let lock = keychain.writer(keys).lock
-        do { return try lock.withLock(until: keychain.deadline) { try look(keys).objects } } catch let error
-            as KeychainError
-            where [.vaultBusy, .timedOut, .refused].contains(error.code)
-        {
-            // Without the lock, use the result of the last read.
-            return try look(keys).objects
-        }
+        return unfinished.isEmpty ? objects : objects.filter { object in !unfinished.contains { $0.matches(object) } }
     }
 
     /// The objects that are visible without a login, with the public names of their rows. Exact copies count once.
@@ -90,44 +92,11 @@ extension TokenItems {
         let known = Dictionary(names.map { ($0.object, $0.name) }) { first, _ in first }
         var seen: Set<Data> = []
         return try keychain.index.objects(nil).compactMap { object in
-            // Two objects of one certificate may have different labels. Both are shown.
-            let identity = object.indexKey + (object.label?.labelBytes ?? Data())
-            guard !hidden.contains(object.fingerprint), seen.insert(identity).inserted else { return nil }
+            guard !hidden.contains(object.fingerprint), seen.insert(object.indexKey).inserted else { return nil }
             var object = object
             object.parsed.name = known[object.fingerprint] ?? nil
             return object
         }
-    }
-
-    /// Reads the objects on the token once.
-    ///
-    /// - Returns: The objects, and whether no change began or ended during the read.
-    private func look(_ keys: VaultKeys) throws -> (objects: [TokenObject], isConsistent: Bool) {
-        let before = try changes(keys)
-        let objects = try keychain.index.objects(keys)
-        let after = try changes(keys)
-        let unfinished = try after.rows.compactMap { row -> UnfinishedObject? in
-            do { return try UnfinishedObject(row, keys) } catch {
-                try keychain.vaultRows.passOver(row, error, keys)
-                return nil
-            }
-        }
-        guard !unfinished.isEmpty else { return (objects, before == after) }
-        return (objects.filter { object in !unfinished.contains { $0.matches(object) } }, before == after)
-    }
-
-    /// The state by which the start or end of a change is detected.
-    private struct Changes: Equatable {
-        let rows: [SealedRow]
-        let stamp: Data?
-
-        static func == (left: Self, right: Self) -> Bool {
-            left.stamp == right.stamp && left.rows.elementsEqual(right.rows) { $0.identity == $1.identity }
-        }
-    }
-
-    private func changes(_ keys: VaultKeys) throws -> Changes {
-        try keychain.store.read(keys.tree) { Changes(rows: try $0.unfinishedRows(), stamp: try $0.objectIndexStamp()) }
     }
 
     /// The items of a class: one for each row of an object, or one for an object without a row.

@@ -37,19 +37,11 @@ extension VaultRows {
         let keys = try keychain.vaultKeys()
         let parts = try replacements.map { try ReplacedItem($0.item, by: $0.replacement, changes, removing) }
         var present: [TokenObject] = []
-        var missing: [NewObject] = []
-        try keychain.writer(keys).perform(.create) { objects in
+        try keychain.writer(keys).create { objects in
             present = objects
-            for new in parts.flatMap(\.objects) where !objects.contains(where: { new.isSame(as: $0) }) {
-                // Several items may share one object.
-                if !missing.contains(where: { $0.isSame(as: new) }) { missing.append(new) }
-            }
-            return missing.map { UnfinishedObject(making: $0) }
-        } change: { session, leftovers, _ in
-            TokenWriter.Outcome(
-                added: try missing.map { try keychain.tokenItems.createObject($0, in: session, leftovers) })
-        } commit: { writer, outcome in
-            let objects = present + TokenStore.completing(outcome.added)
+            return parts.flatMap(\.objects)
+        } commit: { writer, added in
+            let objects = present + TokenStore.completing(added)
             let versions = try parts.map { part in
                 let object = part.objects.first.flatMap { new in objects.first { new.isSame(as: $0) } }
                 guard part.objects.isEmpty || object != nil else {
@@ -76,14 +68,9 @@ extension VaultRows {
         changes: ItemAttributes, removing: [AttributeName],
         with replacements: () throws -> [(item: Item, replacement: Replacement)]
     ) throws {
-        let deadline = keychain.deadline
-        repeat {
-            let made = try replacements()
-            do { return try replace(made, changes: changes, removing: removing, mustBeUnchanged: true) } catch let error
-                as KeychainError where error.code == .itemNotFound
-            { continue }
-        } while !deadline.hasPassed
-        throw othersWereFaster
+        try retryingIfChanged(replacements) {
+            try replace($0, changes: changes, removing: removing, mustBeUnchanged: true)
+        }
     }
 
     /// - Throws: `KeychainError`; `itemNotFound` if the item has changed since it was read.
@@ -186,7 +173,7 @@ extension VaultRows {
         }
         unclaimed += try TokenItems.publicHalves(of: unclaimed, objects).filter { try isUnclaimed($0) }
         for object in unclaimed {
-            let row = UnfinishedObject(removing: object, rows: [], name: nil)
+            let row = UnfinishedObject(removing: object, rows: [])
             _ = try writer.insert(row.row(keys))
         }
     }

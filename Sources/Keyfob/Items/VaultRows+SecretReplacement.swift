@@ -16,31 +16,20 @@ extension VaultRows {
         }
         let keys = try keychain.vaultKeys()
         let criteria = try Criteria(reference).normalized()
-        let deadline = keychain.deadline
-        repeat {
+        let title = item.attributes.title(of: item.itemClass)
+        _ = try replacingRows(nil, keys) {
             let found = try keychain.store.read(keys.tree) { try rowsToChange(criteria, $0, keys) }
             guard let one = found.first else {
                 throw KeychainError(
-                    .itemNotFound, "\"\(item.attributes.title(of: item.itemClass))\" was removed meanwhile.",
-                    details: ["keychain": keychain.name])
+                    .itemNotFound, "\"\(title)\" was removed meanwhile.", details: ["keychain": keychain.name])
             }
-            guard try openSecret(one.row, item.itemClass) ?? SecretBytes([]) == old else { throw changed(item) }
-            let versions = try nextVersions(found, criteria, changes: [:], removing: [], secret: new, keys)
-            do { return try keychain.store.write(keys.tree) { try replaceRows(versions, nil, $0, keys) } } catch let
-                error
-                as KeychainError where error.code == .itemNotFound
-            {
-                // The row has changed. Perhaps only its attributes did, so the secret is compared again.
-                continue
+            guard try openSecret(one.row, item.itemClass) ?? SecretBytes([]) == old else {
+                throw KeychainError(
+                    .vaultBusy,
+                    "\"\(title)\" in keychain \"\(keychain.name)\" was changed by another process in the meantime; "
+                        + "nothing was stored.", details: ["keychain": keychain.name])
             }
-        } while !deadline.hasPassed
-        throw changed(item)
-    }
-
-    private func changed(_ item: Item) -> KeychainError {
-        KeychainError(
-            .vaultBusy,
-            "\"\(item.attributes.title(of: item.itemClass))\" in keychain \"\(keychain.name)\" was changed by another "
-                + "process in the meantime; nothing was stored.", details: ["keychain": keychain.name])
+            return try nextVersions(found, criteria, changes: [:], removing: [], secret: new, keys)
+        }
     }
 }

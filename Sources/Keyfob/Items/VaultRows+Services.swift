@@ -55,29 +55,12 @@ extension VaultRows {
             where error.code == .vaultDamaged
         { return .damaged }
     }
-
-    /// The matching passwords, like `findItems(_:)`, for criteria whose attributes are already converted.
-    ///
-    /// - Throws: `KeychainError`; `vaultDamaged`, and the errors of `unlock()`.
-    @available(*, noasync, message: "call it from a thread of your own")
-    package func findPasswords(coerced criteria: Criteria) throws -> [Item] { try findRows(criteria) }
-
-    /// Adds a certificate, or makes another item of a certificate that is already on the token.
-    ///
-    /// - Throws: `KeychainError`; `duplicateItem` only if the whole primary key is taken, `tokenFull`, `tokenReadOnly`,
-    ///   and the errors of `unlock()`.
-    @available(*, noasync, message: "call it from a thread of your own")
-    package func addSharing(_ item: CertificateItem) throws -> CertificateItem {
-        CertificateItem(item: try keychain.tokenItems.addCertificates([item.item], sharesObjects: true)[0])
-    }
 }
 
 extension Item {
     /// Whether the item has an object on the token.
     package var isOnToken: Bool { object != nil }
-}
 
-extension Item {
     /// Whether the object on the token is a private key.
     package var isPrivateKey: Bool { object?.objectClass == .privateKey }
 

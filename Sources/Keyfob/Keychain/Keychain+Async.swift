@@ -66,15 +66,7 @@ extension Keychain {
     ///
     /// - Throws: `KeychainError`; the errors of the blocking form.
     @discardableResult
-    public func add(_ item: GenericPassword, secret: SecretBytes?) async throws -> GenericPassword {
-        try await run { try self.add(item, secret: secret) }
-    }
-
-    /// Adds a password for a server.
-    ///
-    /// - Throws: `KeychainError`; the errors of the blocking form.
-    @discardableResult
-    public func add(_ item: InternetPassword, secret: SecretBytes?) async throws -> InternetPassword {
+    public func add<Password: PasswordItem>(_ item: Password, secret: SecretBytes?) async throws -> Password {
         try await run { try self.add(item, secret: secret) }
     }
 
@@ -90,7 +82,7 @@ extension Keychain {
     ///
     /// - Throws: `KeychainError`; the errors of the blocking form.
     @discardableResult
-    public func add(_ items: [(GenericPassword, SecretBytes?)]) async throws -> [GenericPassword] {
+    public func add<Password: PasswordItem>(_ items: [(Password, SecretBytes?)]) async throws -> [Password] {
         try await run { try self.add(items) }
     }
 

@@ -13,19 +13,8 @@ extension Keychain {
     ///   Nothing is changed then.
     @available(*, noasync, message: "use the asynchronous form")
     @discardableResult
-    public func add(_ item: GenericPassword, secret: SecretBytes?) throws -> GenericPassword {
-        GenericPassword(item: try vaultRows.addRow(item.item, secret: secret))
-    }
-
-    /// Adds a password for a server.
-    ///
-    /// - Throws: `KeychainError`; `duplicateItem` if an item has the same primary key, `dataTooLarge`,
-    ///   `noSuchAttribute`, `invalidArgument`, `locked` and the errors of `unlock()`, `vaultBusy`, `vaultUnavailable`.
-    ///   Nothing is changed then.
-    @available(*, noasync, message: "use the asynchronous form")
-    @discardableResult
-    public func add(_ item: InternetPassword, secret: SecretBytes?) throws -> InternetPassword {
-        InternetPassword(item: try vaultRows.addRow(item.item, secret: secret))
+    public func add<Password: PasswordItem>(_ item: Password, secret: SecretBytes?) throws -> Password {
+        Password(item: try vaultRows.addRow(item.item, secret: secret))
     }
 
     /// Adds many passwords in one transaction, all or none. This is as durable as adding each, and much faster.
@@ -35,8 +24,8 @@ extension Keychain {
     ///   Nothing is changed then.
     @available(*, noasync, message: "use the asynchronous form")
     @discardableResult
-    public func add(_ items: [(GenericPassword, SecretBytes?)]) throws -> [GenericPassword] {
-        try vaultRows.addRows(items.map { ($0.0.item, $0.1) }).map { GenericPassword(item: $0) }
+    public func add<Password: PasswordItem>(_ items: [(Password, SecretBytes?)]) throws -> [Password] {
+        try vaultRows.addRows(items.map { ($0.0.item, $0.1) }).map { Password(item: $0) }
     }
 
     /// Adds a certificate to the token.

@@ -101,12 +101,6 @@ extension Keychain {
         return try unlockAnew()
     }
 
-    /// Like `keys()`, for a caller that does not use the result.
-    func unlockIfLocked() throws {
-        guard lockState.withLock({ $0.keys == nil }) else { return }
-        _ = try vaultKeys()
-    }
-
     /// The vault's keys if they are available without asking a person; `nil` if the keychain is locked.
     func keysIfUnlocked() throws -> VaultKeys? {
         if let keys = lockState.withLock({ $0.keys }) { return keys }

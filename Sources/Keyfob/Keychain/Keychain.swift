@@ -37,38 +37,38 @@ public final class Keychain: Sendable {
     /// Options for using a keychain.
     public struct Options: Sendable {
         /// The destination of log messages; silent by default.
-        public var logger: Logger
+        public var logger = Logger(label: "keyfob") { _ in SwiftLogNoOpLogHandler() }
         /// How long a wait for the token, the vault or another process may take; with zero or less, a busy resource is
         /// tried once.
         ///
         /// Asynchronous calls also end with `timedOut` if the token's module does not return in this time. For keys
         /// that need a touch at each use, set more than the 15 seconds that a touch may take.
-        public var timeout: Duration
+        public var timeout = Duration.seconds(10)
         /// How long a PIN command may run before it is killed, and how long a pipe may delay the PIN; with zero or
         /// less, only a PIN that is available at once is used.
-        public var pinCommandTimeout: Duration
+        public var pinCommandTimeout = Duration.seconds(30)
         /// How long a descriptor may delay the PIN if the user may be asked. `nil` for no limit, because the program
         /// that writes to it may be asking the user too.
         public var pinDescriptorTimeout: Duration?
         /// Asks the user for PINs and passphrases; without a prompter the user is not asked.
         public var prompter: (any Prompter)?
         /// Whether the user may be asked; if false, sources that need a person fail at once, including pinentry.
-        public var allowsAsking: Bool
+        public var allowsAsking = true
         /// A PIN source that takes precedence over the configured one.
         public var pinSource: PINSource?
         /// Whether to try a PIN if the token reports that another wrong one blocks it.
-        public var allowsFinalTry: Bool
+        public var allowsFinalTry = false
         /// Whether to accept a PIN file that other users can read.
-        public var allowsInsecureFiles: Bool
+        public var allowsInsecureFiles = false
         /// Whether the process makes a few calls and exits, like a command.
-        public var isOneShot: Bool
+        public var isOneShot = false
         /// Whether a thread opens the token while the caller opens the vault and searches it. It also logs in if the
         /// keychain is unlocked.
         ///
         /// Useful for a short-lived process that will certainly use the token. The first call that needs the token
         /// waits for the thread and reports its errors; deinitialization waits too. Do not use it in a process that
         /// already has other threads, because environment variables are set.
-        public var warmsUpToken: Bool
+        public var warmsUpToken = false
         /// Called when a token call takes longer than half a second, for example while it waits for a touch.
         public var slowCallNotice: (@Sendable (String, Duration) -> Void)?
 
@@ -76,16 +76,7 @@ public final class Keychain: Sendable {
         var timeoutInSeconds: TimeInterval { max(0, timeout / .seconds(1)) }
 
         /// Options for a server: silent, ten seconds for any wait, no prompter.
-        public init() {
-            logger = Logger(label: "keyfob") { _ in SwiftLogNoOpLogHandler() }
-            timeout = .seconds(10)
-            pinCommandTimeout = .seconds(30)
-            allowsAsking = true
-            allowsFinalTry = false
-            allowsInsecureFiles = false
-            isOneShot = false
-            warmsUpToken = false
-        }
+        public init() {}
     }
 
     struct LockState {

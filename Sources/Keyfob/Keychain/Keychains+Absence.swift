@@ -37,7 +37,7 @@ extension Keychains {
         } else {
             return error
         }
-        return KeychainError(error.code, error.message, remedies: remedies, details: error.details, cause: error.cause)
+        return error.with(remedies: remedies)
     }
 
     /// Returns the file of a PIN that Keyfob made, if the error says that this file is missing or empty.

@@ -195,7 +195,7 @@ extension Keychain {
             }
             // Losing the key loses every password. `nil` makes the whole token durable: Keyfob's own token is as new as
             // the key.
-            try token.changeDetector?.makeDurable(since: nil)
+            try token.changeDetector?.makeDurable()
             return made
         }
         var row = WrappingKeyRow(

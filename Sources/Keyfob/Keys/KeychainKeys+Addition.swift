@@ -47,15 +47,12 @@ extension KeychainKeys {
         let keys = try keychain.vaultKeys()
         let attributes = try Self.recordable(attributes)
         var found: TokenObject?
-        let recorded = try keychain.writer(keys).perform(.read) { objects in
+        let recorded = try keychain.writer(keys).changeRows { objects in
             found = objects.first {
                 $0.objectClass == .privateKey && $0.keyIdentifier == publicKey.identifier
             }
             if let found { try require(requirement, of: found, attributes) }
-            return []
-        } change: { _, _, _ in
-            TokenWriter.Outcome()
-        } commit: { writer, _ in
+        } commit: { writer in
             guard let found else {
                 throw KeychainError(.itemNotFound, "the key is not on token \"\(keychain.token.label)\".")
             }
@@ -73,21 +70,16 @@ extension KeychainKeys {
         let attributes = try Self.recordable(attributes)
         var existing: TokenObject?
         var isHidden = false
-        var missing: [NewObject] = []
-        let recorded = try keychain.writer(keys).perform(.create) { objects in
+        let recorded = try keychain.writer(keys).create { objects in
             existing = objects.first { object.isSame(as: $0) }
             if let existing { try require(requirement, of: existing, attributes) }
             isHidden = object.objectClass == .publicKey && objects.contains {
                 $0.objectClass == .privateKey && $0.keyIdentifier == Data(object.id)
             }
-            missing = [object, half].compactMap { $0 }.filter { new in !objects.contains { new.isSame(as: $0) } }
-            return missing.map { UnfinishedObject(making: $0) }
-        } change: { session, leftovers, _ in
-            TokenWriter.Outcome(
-                added: try missing.map { try keychain.tokenItems.createObject($0, in: session, leftovers) })
-        } commit: { writer, outcome in
+            return [object, half].compactMap { $0 }
+        } commit: { writer, added in
             guard let existing else {
-                guard let made = TokenStore.completing(outcome.added).first else {
+                guard let made = TokenStore.completing(added).first else {
                     throw KeychainError(.failed, "the token made no key.")
                 }
                 return try keychain.tokenItems.recordItem(Item(.key, attributes), made, writer, keys)
@@ -125,14 +117,9 @@ extension KeychainKeys {
     func refuseTwin(
         of object: TokenObject, _ attributes: ItemAttributes, _ writer: any StoreWriter, _ keys: VaultKeys
     ) throws {
-        guard let itemClass = object.itemClass else { return }
-        var hasRow = false
-        let term = try keys.term(itemClass, .objectFingerprint, .data(object.fingerprint))
-        try writer.forEachRow(classDigest: keys.digest(of: itemClass), terms: [term], withSecrets: false) { _ in
-            hasRow = true
-            return false
-        }
-        guard !hasRow else { return }
+        guard let itemClass = object.itemClass,
+            try keychain.tokenItems.objectRows(object, keys, writer).isEmpty
+        else { return }
         let base = try object.itemAttributes()
         var complete = base
         complete.merge(attributes)

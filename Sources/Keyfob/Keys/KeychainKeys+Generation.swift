@@ -36,10 +36,12 @@ extension KeychainKeys {
     /// Generates a key on the token with arbitrary attributes, and also records an item for the public half if it is
     /// given attributes.
     ///
-    /// - Throws: `KeychainError`; the errors of `generateKey(_:label:applicationTag:isExtractable:isLabelUnique:)`.
+    /// - Parameter awaitsCertificate: Whether the key is for an identity that is being created. Listings leave it out
+    ///   until its certificate is stored.
+    /// - Throws: `KeychainError`; the errors of `generate(_:label:applicationTag:isExtractable:isLabelUnique:)`.
     package func generate(
         _ specification: KeySpecification, _ attributes: ItemAttributes, publicAttributes: ItemAttributes?,
-        isExtractable: Bool = false, isLabelUnique: Bool = false
+        isExtractable: Bool = false, isLabelUnique: Bool = false, awaitsCertificate: Bool = false
     ) throws -> (privateKey: KeyItem, publicKey: KeyItem?) {
         try specification.validate()
         let keys = try keychain.vaultKeys()
@@ -52,7 +54,8 @@ extension KeychainKeys {
             recorded = try keychain.token.retryingMomentaryFailures {
                 try generate(
                     specification, attributes, publicAttributes, labels: (label, publicLabel),
-                    isExtractable: isExtractable, isLabelUnique: isLabelUnique, keys)
+                    isExtractable: isExtractable, isLabelUnique: isLabelUnique, awaitsCertificate: awaitsCertificate,
+                    keys)
             }
         } catch let error as KeychainError where error.code == .mechanismUnsupported {
             throw try unsupported(specification, error)
@@ -60,30 +63,11 @@ extension KeychainKeys {
         return (KeyItem(item: recorded.privateKey), recorded.publicKey.map { KeyItem(item: $0) })
     }
 
-    /// Generates a key for an identity that is being created. Listings leave it out until its certificate is stored.
-    ///
-    /// - Throws: `KeychainError`; the errors of `generateKey(_:label:applicationTag:isExtractable:isLabelUnique:)`.
-    func generateKeyAwaitingCertificate(_ specification: KeySpecification, label: String) throws -> KeyItem {
-        try specification.validate()
-        let keys = try keychain.vaultKeys()
-        let bytes = [UInt8](label.utf8)
-        do {
-            let key = try keychain.token.retryingMomentaryFailures {
-                try generate(
-                    specification, [.label: .string(label)], nil, labels: (bytes, bytes), isExtractable: false,
-                    isLabelUnique: true, awaitsCertificate: true, keys)
-            }
-            return KeyItem(item: key.privateKey)
-        } catch let error as KeychainError where error.code == .mechanismUnsupported {
-            throw try unsupported(specification, error)
-        }
-    }
-
     /// Generates and records the key in one change of the token.
     private func generate(
         _ specification: KeySpecification, _ attributes: ItemAttributes, _ publicAttributes: ItemAttributes?,
         labels: (privateKey: [UInt8], publicKey: [UInt8]), isExtractable: Bool, isLabelUnique: Bool,
-        awaitsCertificate: Bool = false, _ keys: VaultKeys
+        awaitsCertificate: Bool, _ keys: VaultKeys
     ) throws -> (privateKey: Item, publicKey: Item?) {
         let (label, publicLabel) = labels
         let temporaryID = try RandomBytes.bytes(count: 20)

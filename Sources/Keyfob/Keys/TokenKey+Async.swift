@@ -17,13 +17,6 @@ extension TokenKey {
         try await keychain.run { try self.signDigest(digest, using: scheme) }
     }
 
-    /// Decrypts with an RSA key and OAEP.
-    ///
-    /// - Throws: `KeychainError`; the errors of the blocking form.
-    public func decryptOAEP(_ ciphertext: [UInt8], hash: Digest) async throws -> SecretBytes {
-        try await keychain.run { try self.decryptOAEP(ciphertext, hash: hash) }
-    }
-
     /// Decrypts with an RSA key.
     ///
     /// - Throws: `KeychainError`; the errors of the blocking form.

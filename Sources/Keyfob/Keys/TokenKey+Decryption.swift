@@ -5,18 +5,6 @@ import PKCS11
 
 /// Decryption and key agreement.
 extension TokenKey {
-    /// Decrypts with RSA-OAEP (RFC 8017 7.1).
-    ///
-    /// - Parameters:
-    ///   - ciphertext: The ciphertext.
-    ///   - hash: The hash of the padding.
-    /// - Returns: The plaintext.
-    /// - Throws: `KeychainError`; the errors of `decrypt(_:using:)`.
-    @available(*, noasync, message: "use the asynchronous form")
-    public func decryptOAEP(_ ciphertext: [UInt8], hash: Digest) throws -> SecretBytes {
-        try decrypt(ciphertext, using: .rsaOAEP(hash))
-    }
-
     /// Decrypts with an RSA key.
     ///
     /// If the token does not support the padding, it does raw RSA and Keyfob removes the padding in constant time.

@@ -19,7 +19,6 @@ public struct TokenKey: Sendable {
     /// The keychain that the key belongs to.
     package let keychain: Keychain
     let object: TokenObject
-    let handle = TokenStore.KnownHandle(nil)
     let ahead = SignaturePrefetch()
     /// Whether Keyfob has to apply the padding of RSA-PSS for this key; found out by trying.
     let padsHere = AtomicFlag()
@@ -62,7 +61,7 @@ public struct TokenKey: Sendable {
                 .invalidArgument, "a \(scheme) signature needs a digest of \(expected) bytes, not \(digest.count).")
         }
         guard scheme.fits(publicKey.algorithm) else { throw unfit(scheme) }
-        try keychain.unlockIfLocked()
+        _ = try keychain.vaultKeys()
         let token = keychain.token
         func made() throws -> [UInt8] {
             if let (mechanism, input) = plain(scheme, digest),
@@ -71,7 +70,7 @@ public struct TokenKey: Sendable {
                 return try encoded(signature)
             }
             return try token.withSession(.sign) { session in
-                try sign(digest, scheme, with: token.handle(of: object, known: handle, in: session), in: session)
+                try sign(digest, scheme, with: token.handle(of: object, in: session), in: session)
             }
         }
         let signature = try made()
@@ -105,7 +104,7 @@ public struct TokenKey: Sendable {
     package func beginNextSignature(using scheme: SignatureScheme) {
         guard !object.flags.contains(.alwaysAuthenticate), let (mechanism, _) = plain(scheme, []) else { return }
         let token = keychain.token
-        ahead.begin(mechanism, on: token) { try token.handle(of: object, known: handle, in: $0) }
+        ahead.begin(mechanism, on: token) { try token.handle(of: object, in: $0) }
     }
 
     /// The mechanism and input for a signature without padding by Keyfob; `nil` if the token is known to refuse it with

@@ -115,17 +115,11 @@ final class ObjectIndex: Sendable {
     }
 
     /// Marks the vault's index as not current for any state of the token.
-    ///
-    /// The mark is random, so that a reader notices that objects changed while it read them.
     func invalidate(_ writer: any StoreWriter) throws {
-        try writer.updateObjectIndex(
-            inserting: [], removing: [], stamp: Data(try RandomBytes.bytes(count: Self.invalidStampCount)))
+        try writer.updateObjectIndex(inserting: [], removing: [], stamp: nil)
     }
 
-    /// Shorter than the stamp of any token, so that it never equals one.
-    private static let invalidStampCount = 16
-
-    private func rebuild(_ keys: VaultKeys, _ detector: any TokenChangeDetector) throws -> [TokenObject] {
+    private func rebuild(_ keys: VaultKeys, _ detector: SoftHSMChangeDetector) throws -> [TokenObject] {
         let before = detector.snapshot()?.stamp
         let listing = try wholeListing()
         let objects = listing.objects

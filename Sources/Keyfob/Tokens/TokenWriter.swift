@@ -49,7 +49,7 @@ struct TokenWriter: Sendable {
         change: (borrowing Session, [TokenObject], ([UnfinishedObject]) throws -> Void) throws -> Outcome,
         commit: (any StoreWriter, Outcome) throws -> Result
     ) throws -> Result {
-        try alone {
+        try exclusively {
             try finishRemovals()
             let before = token.changeDetector?.snapshot()
             let objects = try index.objects(keys, at: before?.stamp)
@@ -73,7 +73,7 @@ struct TokenWriter: Sendable {
                 try token.requireFinished(outcome.added)
                 isRemoved = !outcome.removed.isEmpty
                 if isRemoved { token.forgetHandles() }
-                try token.changeDetector?.makeDurable(since: before)
+                try token.changeDetector?.makeDurable()
                 let stamp = newStamp(before: before, outcome, among: objects)
                 let result = try store.write(keys.tree) { writer in
                     let result = try commit(writer, outcome)
@@ -90,21 +90,39 @@ struct TokenWriter: Sendable {
                 // Report the first error. Objects that cannot be destroyed now stay hidden. The next process that opens
                 // the keychain finishes a removal that has destroyed an object.
                 let isRemoval = unfinished.contains { $0.state == .removing }
-                let isVoid = (try? isRemoval ? arePresent(unfinished) : undo(unfinished, since: before)) == true
+                let isVoid = (try? isRemoval ? arePresent(unfinished) : undo(unfinished)) == true
                 if isVoid { try? store.write(keys.tree) { try delete(unfinished, $0) } }
                 throw isRemoved ? afterRemoval(error) : error
             }
         }
     }
 
+    /// Changes only rows, while no other Keyfob process changes the token.
+    ///
+    /// - Parameters:
+    ///   - prepare: Gets the listed objects on the token, and refuses the change if necessary.
+    ///   - commit: Writes the items, in one transaction.
+    /// - Returns: The result of `commit`.
+    /// - Throws: `KeychainError`; errors of the closures.
+    func changeRows<Result>(
+        prepare: ([TokenObject]) throws -> Void = { _ in }, commit: (any StoreWriter) throws -> Result
+    ) throws -> Result {
+        try perform(.change) { objects in
+            try prepare(objects)
+            return []
+        } change: { _, _, _ in
+            Outcome()
+        } commit: { writer, _ in
+            try commit(writer)
+        }
+    }
+
     /// The error if the vault cannot be written after the objects were destroyed.
     private func afterRemoval(_ error: any Error) -> any Error {
         guard let error = error as? KeychainError else { return error }
-        return KeychainError(
-            error.code,
-            error.message + " The objects are removed from token \"\(token.label)\" all the same.",
-            hint: "Nothing need be done again: the next command that can write the vault finishes the removal.",
-            details: error.details, cause: error.cause)
+        return error.with(
+            message: error.message + " The objects are removed from token \"\(token.label)\" all the same.",
+            remedies: ["Nothing need be done again: the next command that can write the vault finishes the removal."])
     }
 
     private func insert(_ objects: [UnfinishedObject], _ writer: any StoreWriter) throws -> [UnfinishedObject] {
@@ -130,7 +148,7 @@ struct TokenWriter: Sendable {
     /// - Throws: `KeychainError`; `vaultBusy` if another process changes the token until `deadline`.
     func recover(until deadline: Deadline) throws {
         guard try hasRemovals() else { return }
-        try alone(until: deadline) { try finishRemovals() }
+        try exclusively(until: deadline) { try finishRemovals() }
     }
 
     private func hasRemovals() throws -> Bool {
@@ -138,9 +156,9 @@ struct TokenWriter: Sendable {
     }
 
     /// Runs `body` while no other Keyfob process changes the token or reads its objects.
-    private func alone<Result>(until limit: Deadline? = nil, _ body: () throws -> Result) throws -> Result {
+    private func exclusively<Result>(until limit: Deadline? = nil, _ body: () throws -> Result) throws -> Result {
         try lock.withLock(until: limit ?? deadline) {
-            try token.regainSight()
+            try token.reinitializeIfBroken()
             return try token.writingObjects(until: deadline, body)
         }
     }
@@ -178,7 +196,7 @@ struct TokenWriter: Sendable {
     ///
     /// - Parameter isWanted: Selects the objects.
     func discardPending(where isWanted: (UnfinishedObject) -> Bool = { _ in true }) throws {
-        try alone {
+        try exclusively {
             try token.removeUnfinishedObjects(since: nil)
             let pending = try store.read(keys.tree) { try $0.unfinishedObjects(keys) }
                 .filter { $0.state == .pending && isWanted($0) }
@@ -200,7 +218,7 @@ struct TokenWriter: Sendable {
     /// Destroys the objects that a failed change of this process has created.
     ///
     /// - Returns: Whether none of them is left.
-    private func undo(_ objects: [UnfinishedObject], since before: TokenSnapshot?) throws -> Bool {
+    private func undo(_ objects: [UnfinishedObject]) throws -> Bool {
         try token.removeUnfinishedObjects(since: nil)
         return try destroy(objects)
     }
@@ -209,7 +227,6 @@ struct TokenWriter: Sendable {
     ///
     /// - Returns: Whether none of them is left.
     private func destroy(_ objects: [UnfinishedObject]) throws -> Bool {
-        let before = token.changeDetector?.snapshot()
         var isWhole = true
         try token.withSession(.destroy) { session in
             for (handle, object) in try token.readableObjects(in: session)
@@ -219,7 +236,7 @@ struct TokenWriter: Sendable {
             }
         }
         token.forgetHandles()
-        try token.changeDetector?.makeDurable(since: before)
+        try token.changeDetector?.makeDurable()
         return isWhole
     }
 
@@ -253,7 +270,7 @@ struct TokenWriter: Sendable {
         // Objects that cannot be distinguished cannot have separate entries in the index.
         let isDistinct = outcome.added.allSatisfy { new in
             // Compare the fingerprint first, because the other comparisons copy the object.
-            objects.first(at: { $0[$1].fingerprint == new.fingerprint && $0[$1].isSame(as: new) }) == nil
+            objects.first(at: { $0[$1].fingerprint == new.fingerprint && $0[$1].isCopy(of: new) }) == nil
         } && ObjectIndex.areDistinct(outcome.added)
         guard isDistinct, let before, let after = token.changeDetector?.snapshot() else { return nil }
         let difference = before.difference(to: after)

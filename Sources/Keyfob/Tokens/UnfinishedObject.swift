@@ -23,12 +23,11 @@ struct UnfinishedObject: Sendable {
     var rows: [Data] = []
 
     /// Describes an object that is about to be created.
-    init(making object: NewObject, name: AttributeValue? = nil) {
+    init(making object: NewObject) {
         state = .pending
         objectClass = object.objectClass
         ids = [Data(object.id)]
         fingerprint = object.fingerprint
-        self.name = name
         isPublic = object.objectClass == .certificate
     }
 
@@ -51,12 +50,12 @@ struct UnfinishedObject: Sendable {
     }
 
     /// Describes an object that is about to be destroyed.
-    init(removing object: TokenObject, rows: [Data], name: AttributeValue?) {
+    init(removing object: TokenObject, rows: [Data]) {
         state = .removing
         objectClass = object.objectClass
         ids = [object.id]
         fingerprint = object.fingerprint
-        self.name = name ?? object.label
+        name = object.label
         isPublic = object.objectClass == .certificate && !object.flags.contains(.isPrivate)
         self.rows = rows
     }

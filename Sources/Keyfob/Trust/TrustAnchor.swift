@@ -77,23 +77,7 @@ extension KeychainTrust {
     public func add(
         _ certificate: Certificate, for usages: [CertificateUsage] = [], label: String? = nil
     ) throws -> TrustAnchor {
-        _ = try keychain.vaultKeys()
-        let value = AttributeValue.string(TrustAnchor.text(usages))
-        let known = try storedItems(of: certificate)
-        // A certificate that several access groups see is several items. Only one of them stores the trust.
-        let told = known.first { $0.attributes[.trustedUsages] != nil } ?? known.first
-        if let reference = told?.reference {
-            try keychain.update(Criteria(reference), [.trustedUsages: value])
-            for item in known where item.reference != reference { try removeTrust(in: item) }
-        } else {
-            var item = CertificateItem(certificate, label: label)
-            item.attributes[.trustedUsages] = value
-            try keychain.add(item)
-        }
-        guard let anchor = try storedItems(of: certificate).lazy.compactMap({ TrustAnchor($0) }).first else {
-            throw KeychainError(.failed, "the certificate was stored and cannot be found again.")
-        }
-        return anchor
+        try trust(certificate, label: label) { _ in usages }.anchor
     }
 
     /// Trusts a certificate for further usages. Existing usages stay, including those that another process has just
@@ -105,12 +89,20 @@ extension KeychainTrust {
     package func addAnchor(
         _ certificate: Certificate, for usages: [CertificateUsage], label: String? = nil
     ) throws -> (anchor: TrustAnchor, before: [CertificateUsage]) {
+        try trust(certificate, label: label) { before in
+            usages.isEmpty || before.contains(.any) ? [] : before + usages
+        }
+    }
+
+    /// Trusts a certificate for the usages that `usages` makes of the previous ones; empty for all.
+    private func trust(
+        _ certificate: Certificate, label: String?, for usages: ([CertificateUsage]) -> [CertificateUsage]
+    ) throws -> (anchor: TrustAnchor, before: [CertificateUsage]) {
         // Unlock first: the certificate may be visible only after a login.
         let keys = try keychain.vaultKeys()
-        let known = try storedItems(of: certificate)
-        if known.isEmpty {
+        if try storedItems(of: certificate).isEmpty {
             var item = CertificateItem(certificate, label: label)
-            item.attributes[.trustedUsages] = .string(TrustAnchor.text(usages))
+            item.attributes[.trustedUsages] = .string(TrustAnchor.text(usages([])))
             do {
                 try keychain.add(item)
                 if let anchor = try storedItems(of: certificate).lazy.compactMap({ TrustAnchor($0) }).first {
@@ -121,24 +113,14 @@ extension KeychainTrust {
                 guard try !storedItems(of: certificate).isEmpty else { throw error }
             }
         }
-        func all(_ before: [CertificateUsage]) -> [CertificateUsage] {
-            usages.isEmpty || before.contains(.any) ? [] : before + usages
-        }
-        guard known.allSatisfy({ $0.object != nil }) else {
-            // The certificate is stored only in the vault.
-            let before = known.lazy.compactMap { TrustAnchor($0) }.first?.usages ?? []
-            return (try add(certificate, for: all(before)), before)
-        }
         var (items, before): ([Item], [CertificateUsage]) = ([], [])
-        try keychain.writer(keys).perform(.change) { _ in
+        try keychain.writer(keys).changeRows { _ in
             items = try storedItems(of: certificate)
-            return []
-        } change: { _, _, _ in
-            TokenWriter.Outcome()
-        } commit: { writer, _ in
+        } commit: { writer in
+            // A certificate that several access groups see is several items. Only one of them stores the trust.
             let told = items.first { $0.attributes[.trustedUsages] != nil } ?? items.first
             before = told.flatMap { TrustAnchor($0) }?.usages ?? []
-            let text = AttributeValue.string(TrustAnchor.text(all(before)))
+            let text = AttributeValue.string(TrustAnchor.text(usages(before)))
             for item in items {
                 let value = item.reference == told?.reference ? text : nil
                 guard let object = item.object, item.attributes[.trustedUsages] != value else { continue }
@@ -160,13 +142,10 @@ extension KeychainTrust {
     public func remove(_ certificate: Certificate) throws -> Bool {
         _ = try keychain.vaultKeys()
         let trusted = try storedItems(of: certificate).filter { $0.attributes[.trustedUsages] != nil }
-        for item in trusted { try removeTrust(in: item) }
+        for reference in trusted.compactMap(\.reference) {
+            try keychain.update(Criteria(reference), [:], removing: [.trustedUsages])
+        }
         return !trusted.isEmpty
-    }
-
-    private func removeTrust(in item: Item) throws {
-        guard item.attributes[.trustedUsages] != nil, let reference = item.reference else { return }
-        try keychain.update(Criteria(reference), [:], removing: [.trustedUsages])
     }
 
     /// The keychain's items of a certificate.

@@ -212,22 +212,9 @@ extension ClassSchema {
     ///
     /// - Throws: `KeychainError`; `noSuchAttribute` or `invalidArgument` for the first attribute that is refused.
     public func coerce(_ attributes: ItemAttributes) throws(KeychainError) -> ItemAttributes {
-        // Most attributes already have the right form.
-        guard !attributes.allKinds({ isKept($1, as: $0) }) else { return attributes }
         var result = ItemAttributes()
         for (name, value) in attributes { result[name] = try coerce(value, for: name) }
         return result
-    }
-
-    /// Whether values of a kind are kept unchanged.
-    private func isKept(_ kind: AttributeValue.Kind, as name: AttributeName) -> Bool {
-        guard let kept = self.kind(of: name) else { return false }
-        switch (kept, kind) {
-        case (.blob, .string), (.blob, .data), (.blob, .number), (.data, .data), (.string, .string), (.number, .number),
-            (.date, .date):
-            return true
-        default: return false
-        }
     }
 
     /// The value that stands for a missing attribute of the primary key; `nil` for other attributes.

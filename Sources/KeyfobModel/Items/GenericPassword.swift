@@ -8,7 +8,7 @@ public import Foundation
 ///
 /// The primary key is the service and the account, with access group, synchronizability and token. Adding a second item
 /// with the same key is an error. A missing account equals the empty account.
-public struct GenericPassword: KeychainItem {
+public struct GenericPassword: PasswordItem {
     /// `genp`.
     public static var itemClass: ItemClass { .genericPassword }
     /// The underlying item.

@@ -1,7 +1,7 @@
 /// A secret for an account on a server; `kSecClassInternetPassword`.
 ///
 /// The primary key is account, server, protocol, port, path, security domain and authentication type.
-public struct InternetPassword: KeychainItem {
+public struct InternetPassword: PasswordItem {
     /// `inet`.
     public static var itemClass: ItemClass { .internetPassword }
     /// The underlying item.

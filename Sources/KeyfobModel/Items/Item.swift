@@ -56,6 +56,9 @@ public protocol KeychainItem: Sendable {
     init(item: Item)
 }
 
+/// A password of the vault: an item that is added with a secret.
+public protocol PasswordItem: KeychainItem {}
+
 extension KeychainItem {
     /// The attributes.
     public var attributes: ItemAttributes {

@@ -131,18 +131,6 @@ public struct ItemAttributes: Sendable {
         }
         return true
     }
-
-    /// Whether every attribute passes a test of its name and the kind of its value; values are not decoded.
-    package func allKinds(_ test: (AttributeName, AttributeValue.Kind) -> Bool) -> Bool {
-        var position = 0
-        while let entry = Entry(at: position, in: encoded) {
-            guard let kind = entry.kind, test(AttributeName(code: entry.code), kind) else {
-                return false
-            }
-            position = entry.end
-        }
-        return true
-    }
 }
 
 extension ItemAttributes: Sequence {

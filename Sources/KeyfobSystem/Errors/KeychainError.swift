@@ -41,6 +41,16 @@ public struct KeychainError: Error, Sendable {
 
     /// What to do about it, if anything, without the operations that `remedies` name.
     public var hint: String? { remedies.hint }
+
+    /// The same error with other parts; `nil` keeps a part.
+    package func with(
+        message: String? = nil, remedies: [Remedy]? = nil, details: [String: String]? = nil,
+        cause: (any Error)? = nil
+    ) -> KeychainError {
+        KeychainError(
+            code, message ?? self.message, remedies: remedies ?? self.remedies, details: details ?? self.details,
+            cause: cause ?? self.cause)
+    }
 }
 
 extension KeychainError {

@@ -38,10 +38,6 @@ package enum DiskSpace {
     package static func shortage(
         in directory: URL, details: [String: String], cause: any Error
     ) -> KeychainError? {
-        shortage(in: directory).map { error in
-            KeychainError(
-                error.code, error.message, remedies: error.remedies, details: error.details.merging(details) { $1 },
-                cause: cause)
-        }
+        shortage(in: directory).map { $0.with(details: $0.details.merging(details) { $1 }, cause: cause) }
     }
 }

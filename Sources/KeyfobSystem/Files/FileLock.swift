@@ -5,17 +5,8 @@ package import KeyfobPrimitives
 /// A lock that processes share through a file.
 ///
 /// It is flock(2) on an open file of its own. The kernel releases it when the holder ends, and two holders in one
-/// process
-/// exclude each other like two processes.
+/// process exclude each other like two processes.
 package struct FileLock: ~Copyable {
-    /// Whether other holders are allowed at the same time.
-    package enum Mode {
-        /// One holder.
-        case exclusive
-        /// Any number of holders, none of them exclusive.
-        case shared
-    }
-
     private let file: OpenFile
 
     /// Runs `body` while this process alone holds the lock.
@@ -43,8 +34,17 @@ package struct FileLock: ~Copyable {
     package static func attempting<Result, Failure: Error>(
         _ url: URL, deadline: Deadline, _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
+        try attempting({ () throws(KeychainError) in try FileLock(url, deadline: deadline) }, body)
+    }
+
+    /// Runs `body` with the lock that `take` takes, or without it if `take` fails.
+    ///
+    /// - Throws: The errors of `body`.
+    package static func attempting<Result, Failure: Error>(
+        _ take: () throws(KeychainError) -> FileLock, _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
         let lock: FileLock
-        do throws(KeychainError) { lock = try FileLock(url, deadline: deadline) } catch { return try body() }
+        do throws(KeychainError) { lock = try take() } catch { return try body() }
         let result = Swift.Result(catching: body)
         lock.release()
         return try result.get()
@@ -56,12 +56,12 @@ package struct FileLock: ~Copyable {
     /// Waits for the lock until `deadline`; creates the lock file with mode 0600 if it is missing.
     ///
     /// - Throws: `timedOut` at the deadline; `fileUnavailable` if the file cannot be opened.
-    package init(_ url: URL, _ mode: Mode = .exclusive, deadline: Deadline) throws(KeychainError) {
+    package init(_ url: URL, deadline: Deadline) throws(KeychainError) {
         guard let file = OpenFile(path: url.filePath, flags: O_RDWR | O_CREAT | O_NOFOLLOW) else {
             throw .file("lock", url.filePath, errno)
         }
         var pause: UInt32 = 500
-        while flock(file.descriptor, (mode == .exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) != 0 {
+        while flock(file.descriptor, LOCK_EX | LOCK_NB) != 0 {
             guard errno == EWOULDBLOCK || errno == EINTR else { throw .file("lock", url.filePath, errno) }
             guard !deadline.hasPassed else {
                 let holder = LockHolder.name(in: url.filePath)

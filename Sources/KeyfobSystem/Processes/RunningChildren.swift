@@ -79,10 +79,10 @@ import Synchronization
 
     /// Ends all programs and what they have started: sends SIGTERM, and SIGKILL to those that have not ended in time.
     ///
-    /// Async-signal-safe. Blocks for `patience` at most.
+    /// Async-signal-safe. Blocks for `gracePeriod` at most.
     package static func end() {
         guard signal(SIGTERM) else { return }
-        for _ in 0..<(patience / pause) {
+        for _ in 0..<(gracePeriod / pause) {
             guard isAnyRunning else { return }
             _ = poll(nil, 0, pause)
         }
@@ -91,7 +91,7 @@ import Synchronization
     }
 
     /// The time in which a program may clean up, and the interval of the checks, in milliseconds.
-    private static let patience: Int32 = 3000
+    private static let gracePeriod: Int32 = 3000
     private static let pause: Int32 = 10
 
     /// Whether a program has not ended.

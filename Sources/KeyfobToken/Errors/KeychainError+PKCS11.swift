@@ -5,7 +5,6 @@ package struct TokenOperation: Sendable, Hashable {
     package let verb: String
     /// Tokens report a failure to unwrap as "cannot decrypt", under several names.
     package var isUnwrapping = false
-    package var isExporting = false
 
     package static let login = TokenOperation(verb: "log in")
     package static let logout = TokenOperation(verb: "log out")
@@ -19,7 +18,7 @@ package struct TokenOperation: Sendable, Hashable {
     package static let derive = TokenOperation(verb: "agree on a key")
     package static let wrap = TokenOperation(verb: "wrap a key")
     package static let unwrap = TokenOperation(verb: "unwrap a key", isUnwrapping: true)
-    package static let export = TokenOperation(verb: "give a key out", isExporting: true)
+    package static let export = TokenOperation(verb: "give a key out")
 }
 
 extension KeychainError {

@@ -115,9 +115,12 @@ package struct TokenObject: Sendable, Hashable {
     /// Whether another object is this one or a duplicate of it on the token.
     package func isCopy(of other: TokenObject) -> Bool { isSame(as: other) && label == other.label }
 
-    /// The key of the object in the index: its class, the beginning of its fingerprint, and its id.
+    /// The key of the object in the index: its class, the beginning of its fingerprint, its id and its label.
+    ///
+    /// Only exact copies have one key. Two objects of one certificate may have different labels.
     package var indexKey: Data {
-        Data(UInt32(truncatingIfNeeded: objectClass.rawValue).bigEndianBytes) + fingerprint.prefix(16) + id
+        Data(UInt32(truncatingIfNeeded: objectClass.rawValue).bigEndianBytes) + fingerprint.prefix(16)
+            + UInt16(truncatingIfNeeded: id.count).bigEndianBytes + id + (label?.labelBytes ?? Data())
     }
 }
 

@@ -125,10 +125,8 @@ public struct WrongPINMemory: Sendable {
     package func sending<Result>(
         serial: String, label: String, deadline: Deadline, _ body: () throws -> Result
     ) throws -> Result {
-        let token = Digest.sha256(Data(Data(serial.utf8) + [0] + Data(label.utf8))).prefix(8).hexadecimal
-        let url = file.deletingLastPathComponent().appendingPathComponent("pin-\(token).lock", isDirectory: false)
         let lock: FileLock
-        do throws(KeychainError) { lock = try Self.lock(url, deadline) } catch {
+        do throws(KeychainError) { lock = try self.lock("pin", serial, label, deadline) } catch {
             guard error.code != .timedOut else {
                 throw KeychainError(
                     .timedOut, "another process takes too long to log in to token \"\(label)\".", hint: "Try again.",
@@ -149,22 +147,19 @@ public struct WrongPINMemory: Sendable {
     package func holdingLoginLock<Result>(
         serial: String, label: String, deadline: Deadline, _ body: () throws -> Result
     ) throws -> Result {
-        let token = Digest.sha256(Data(Data(serial.utf8) + [0] + Data(label.utf8))).prefix(8).hexadecimal
-        let url = file.deletingLastPathComponent().appendingPathComponent("login-\(token).lock", isDirectory: false)
         let longest = Duration.seconds(2)
-        let lock: FileLock
-        do throws(KeychainError) {
-            lock = try Self.lock(url, .after(min(deadline.remaining ?? longest, longest)))
-        } catch {
-            return try body()
+        let take = { () throws(KeychainError) in
+            try lock("login", serial, label, .after(min(deadline.remaining ?? longest, longest)))
         }
-        let result = Swift.Result { try body() }
-        lock.release()
-        return try result.get()
+        return try FileLock.attempting(take, body)
     }
 
-    /// Takes the lock of a file. Creates its directory only if the file cannot be opened, since it usually exists.
-    private static func lock(_ url: URL, _ deadline: Deadline) throws(KeychainError) -> FileLock {
+    /// Takes a lock of a token. Creates the directory only if the file cannot be opened, since it usually exists.
+    private func lock(
+        _ kind: String, _ serial: String, _ label: String, _ deadline: Deadline
+    ) throws(KeychainError) -> FileLock {
+        let token = Digest.sha256(Data(Data(serial.utf8) + [0] + Data(label.utf8))).prefix(8).hexadecimal
+        let url = file.deletingLastPathComponent().appendingPathComponent("\(kind)-\(token).lock", isDirectory: false)
         do throws(KeychainError) { return try FileLock(url, deadline: deadline) } catch {
             guard error.code == .fileUnavailable else { throw error }
             try PrivateFile.createDirectory(url.deletingLastPathComponent())

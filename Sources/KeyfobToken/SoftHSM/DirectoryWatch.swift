@@ -8,7 +8,7 @@ import Synchronization
 /// Uses inotify(7): a question costs one read(2), regardless of the number of files. The kernel queues the event before
 /// the call that made the change returns. All watches of a process share one instance, because the number of instances
 /// per user is small.
-package final class DirectoryWatch: TokenWatch {
+package final class DirectoryWatch: Sendable {
     /// The changes in the directory.
     package enum Changes: Equatable {
         /// The names of the files that were created, written, renamed or removed; empty if there are none.

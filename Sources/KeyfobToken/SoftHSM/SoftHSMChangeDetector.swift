@@ -2,12 +2,14 @@ import Foundation
 import KeyfobPrimitives
 package import PKCS11
 
-/// Detects changes to a token's objects from the metadata of SoftHSM's files.
+/// Detects changes to a token's objects from the metadata of SoftHSM's files, and flushes them to the disk.
+///
+/// The index of objects relies on it, because other tools write to tokens too.
 ///
 /// SoftHSM writes an object's file on every creation and change, and removes it with the object. So size, inode and
 /// times of the files reveal each change, at the cost of one `fstatat` for each file: 90 µs for 30 files, twice the
 /// time of an EC signature. A later question costs 1 µs, and one `lstat` for each file that inotify reports as touched.
-package final class SoftHSMChangeDetector: TokenChangeDetector {
+package final class SoftHSMChangeDetector: Sendable {
     private let directory: SoftHSMDirectory
     private let serial: String
     private let label: String
@@ -27,6 +29,7 @@ package final class SoftHSMChangeDetector: TokenChangeDetector {
         label = uri.token ?? ""
     }
 
+    /// The state of the token's objects; `nil` if it cannot be determined right now.
     package func snapshot() -> TokenSnapshot? {
         guard let token = token() else { return nil }
         return last.withLock { last in
@@ -44,9 +47,16 @@ package final class SoftHSMChangeDetector: TokenChangeDetector {
         }
     }
 
-    package func watch() -> (any TokenWatch)? { token().flatMap { DirectoryWatch($0.directory.filePath) } }
+    /// Starts to watch the token; `nil` if changes by other processes cannot be noticed at once.
+    package func watch() -> DirectoryWatch? { token().flatMap { DirectoryWatch($0.directory.filePath) } }
 
-    package func makeDurable(since before: TokenSnapshot?) throws { try directory.makeDurable(awaitToken()) }
+    /// Waits until all changes to the objects are on the disk.
+    ///
+    /// Call this before writing anything that depends on them, such as the row of a new object, and before deleting
+    /// what is needed to undo them.
+    ///
+    /// - Throws: `KeychainError`; `fileUnavailable` if the disk fails.
+    package func makeDurable() throws { try directory.makeDurable(awaitToken()) }
 
     /// The token. Waits for a login that is rewriting its file, since the objects must be flushed nevertheless.
     private func awaitToken() throws -> SoftHSMToken {

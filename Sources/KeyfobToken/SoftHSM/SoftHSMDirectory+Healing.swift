@@ -66,7 +66,7 @@ extension SoftHSMDirectory {
     }
 
     /// The result of looking for a token.
-    package enum Sight: Equatable {
+    package enum Presence: Equatable {
         case whole(SoftHSMToken)
         /// Not among the readable tokens, but there are unreadable ones.
         case unclear
@@ -76,7 +76,7 @@ extension SoftHSMDirectory {
     /// Looks for a token, for up to half a second if its file may be being rewritten.
     ///
     /// - Throws: `KeychainError` with code `fileUnavailable` or `tokenAmbiguous`.
-    package func awaitToken(serial: String, label: String) throws(KeychainError) -> Sight {
+    package func awaitToken(serial: String, label: String) throws(KeychainError) -> Presence {
         let deadline = Deadline.after(.milliseconds(500))
         while true {
             let survey = try survey()
@@ -182,15 +182,6 @@ extension SoftHSMDirectory {
             return token(file.content, identifier)
         }
         return nil
-    }
-
-    /// Reads the files of all tokens and saves the copies that differ. For a caller that knows that the tokens are
-    /// intact.
-    ///
-    /// - Throws: `KeychainError` with code `timedOut` if another process holds the lock until `deadline`;
-    ///   `fileUnavailable`.
-    package func refreshCopies(deadline: Deadline) throws(KeychainError) {
-        for token in try tokens() { try saveCopy(serial: token.serial, deadline: deadline) }
     }
 
     /// Copies one token's file, for a caller that holds the lock.

@@ -240,15 +240,10 @@ extension SoftHSMDirectory {
     private func remove(_ token: SoftHSMToken) throws(KeychainError) {
         let identifier = token.directory.lastPathComponent
         let directory = tokensDirectory.appendingPathComponent(identifier, isDirectory: true)
-        let target = root.appendingPathComponent(Self.movedPrefix + identifier, isDirectory: true)
-        if unsafe rename(directory.filePath, target.filePath) != 0 {
-            guard errno == EXDEV else { throw .file("remove", directory.filePath, errno) }
-            // The tokens directory is a file system of its own.
-            try PrivateFile.createDirectory(movedTokensDirectory)
-            let inner = movedTokensDirectory.appendingPathComponent(identifier, isDirectory: true)
-            guard unsafe rename(directory.filePath, inner.filePath) == 0 else {
-                throw .file("remove", directory.filePath, errno)
-            }
+        let target = movedTokensDirectory.appendingPathComponent(identifier, isDirectory: true)
+        try PrivateFile.createDirectory(movedTokensDirectory)
+        guard unsafe rename(directory.filePath, target.filePath) == 0 else {
+            throw .file("remove", directory.filePath, errno)
         }
         try PrivateFile.synchronizeDirectory(tokensDirectory)
         try removeCopy(identifier)
@@ -257,15 +252,8 @@ extension SoftHSMDirectory {
 
     /// Whether `remove(_:)` has moved a token out of SoftHSM's directory, but was killed before deleting it.
     private func isMovedAway(serial: String, label: String) throws(KeychainError) -> Bool {
-        var moved: [URL] = []
-        for name in try OpenDirectory.names(in: root) where name.hasPrefix(Self.movedPrefix) {
-            moved.append(root.appendingPathComponent(name, isDirectory: true))
-        }
         for name in try OpenDirectory.names(in: movedTokensDirectory) where UUID(uuidString: name) != nil {
-            moved.append(movedTokensDirectory.appendingPathComponent(name, isDirectory: true))
-        }
-        for directory in moved {
-            let path = directory.appendingPathComponent("token.object", isDirectory: false).filePath
+            let path = movedTokensDirectory.filePath + "/\(name)/token.object"
             guard let file = try SoftHSMFile(path, limit: TokenFile.maximumLength + 1),
                 let content = TokenFile(file.bytes.copyBytes()), content.serial == serial, content.label == label
             else { continue }
@@ -294,9 +282,7 @@ extension SoftHSMDirectory {
         }
     }
 
-    private static var movedPrefix: String { "destroyed-" }
-
-    /// The destination of a removed token that cannot leave the file system of `tokens/`.
+    /// The destination of a removed token, in `tokens/` because that may be a file system of its own.
     ///
     /// SoftHSM opens every directory in `tokens/` and skips one without a `token.object`. It does not look into
     /// subdirectories.
@@ -304,17 +290,7 @@ extension SoftHSMDirectory {
 
     /// Deletes what `remove(_:)` has moved out of SoftHSM's directory, including remains of killed removals.
     private func removeDebris() {
-        do {
-            for name in try FileManager.default.contentsOfDirectory(atPath: root.filePath)
-            where name.hasPrefix(Self.movedPrefix) {
-                try FileManager.default.removeItem(at: root.appendingPathComponent(name, isDirectory: true))
-            }
-            if FileManager.default.fileExists(atPath: movedTokensDirectory.filePath) {
-                try FileManager.default.removeItem(at: movedTokensDirectory)
-            }
-        } catch {
-            // No process reads it any more; the next removal tries again.
-            return
-        }
+        // No process reads it any more; if this fails, the next removal tries again.
+        try? FileManager.default.removeItem(at: movedTokensDirectory)
     }
 }

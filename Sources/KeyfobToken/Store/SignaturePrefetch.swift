@@ -47,7 +47,7 @@ package final class SignaturePrefetch: Sendable {
         /// Sessions in which no operation is started.
         var idle: [OwnSession] = []
         var copy: Copy?
-        var watch: (any TokenWatch)?
+        var watch: DirectoryWatch?
         /// Incremented whenever something is dropped, including after a change to the token.
         var touches = 0
 

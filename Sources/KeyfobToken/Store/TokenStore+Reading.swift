@@ -24,7 +24,7 @@ extension TokenStore {
         // Files without an object may be private objects before a login. Otherwise SoftHSM treats the token as broken,
         // or could not read a file at its initialization, and does not try again by itself.
         guard listing.isWhole ? listing.unexplained > 0 : listing.hidden > 0,
-            try regainSight() || regainObjects(since: generation)
+            try reinitializeIfBroken() || reinitializeIfObjectsDropped(since: generation)
         else { return listing }
         listing = try readListedObjects()
         try compareWithFiles(&listing)
@@ -78,8 +78,8 @@ extension TokenStore {
     private func compareWithFiles(_ listing: inout Listing) throws {
         guard listing.isWhole, listing.unread > 0 else { return }
         listing.emptyFiles = try emptyFiles().count
-        listing.explained = max(listing.emptyFiles, sight.unreadableFiles)
-        sight.noteRests(min(listing.hidden, listing.emptyFiles))
+        listing.explained = max(listing.emptyFiles, visibility.unreadableFiles)
+        visibility.recordUnreadableIfUnknown(min(listing.hidden, listing.emptyFiles))
     }
 
     /// The empty object files of one of Keyfob's tokens, recognized by their size; none for other tokens.
@@ -145,7 +145,7 @@ extension TokenStore {
         forgetHandles()
         func look() throws -> Bool { try withSession(.read) { try handle(ofSecretKey: id, in: $0) } != nil }
         let generation = generation
-        return try look() || regainObjects(since: generation) && look()
+        return try look() || reinitializeIfObjectsDropped(since: generation) && look()
     }
 
     /// Reads one object; `nil` for an object that is not a certificate or key (data, domain parameters, …), or that is

@@ -20,10 +20,7 @@ extension TokenStore {
             KeychainError.token(error, operation, token: label, serial: uri.serial, flags: flags), error)
         if let softHSM, refusal.code == .tokenAbsent {
             // A SoftHSM token consists of files, so do not suggest inserting it.
-            return explain(
-                KeychainError(
-                    .tokenAbsent, refusal.message, remedies: remediesOfAbsence(from: softHSM),
-                    details: refusal.details, cause: error))
+            return explain(refusal.with(remedies: remediesOfAbsence(from: softHSM)))
         }
         guard let softHSM, [.failed, .tokenFull].contains(refusal.code) else { return refusal }
         // SoftHSM does not report that its directory is missing or its disk is full. Ignore failures of this look-up;

@@ -13,7 +13,7 @@ package final class TokenStore: Sendable {
     /// Identifies the token. It never contains a slot number.
     package let uri: PKCS11URI
     /// Detects changes to the objects; `nil` for tokens without that ability.
-    package let changeDetector: (any TokenChangeDetector)?
+    package let changeDetector: SoftHSMChangeDetector?
     package let softHSM: SoftHSMDirectory?
     private let openModule: @Sendable () throws -> Module
     private let pin: @Sendable () throws -> TokenPIN?
@@ -30,7 +30,7 @@ package final class TokenStore: Sendable {
     package let hasWorked = Atomic(false)
     /// Called when the token has refused a PIN.
     package let refusedPIN = Lock<(@Sendable () -> Void)?>(nil)
-    package let admissions = Lock(Admissions())
+    package let loginRecord = Lock(LoginRecord())
     /// The warm-up that opens the token ahead of its first use.
     private let opening = Lock<TokenWarmUp?>(nil)
     /// Public keys that signatures have proved for keys that do not reveal their public half.
@@ -39,7 +39,7 @@ package final class TokenStore: Sendable {
     private let forgettings = Atomic(0)
     private let ahead = Lock<[WeakSignatures]>([])
     /// Whether SoftHSM sees all objects of the token.
-    package let sight = TokenSight()
+    package let visibility = ObjectVisibility()
     /// The thread that is creating objects on one of Keyfob's tokens, as a `ThreadNumber`; 0 for none.
     package let objectWriter = Atomic<UInt64>(0)
 
@@ -53,8 +53,6 @@ package final class TokenStore: Sendable {
         /// The PIN that the pool was given last, until the logout.
         var given: TokenPIN?
         var handles: [HandleKey: CachedHandle] = [:]
-        /// The handles of secret keys by id. A keychain has one or two of them.
-        var secretKeys: [(id: Data, cached: CachedHandle)] = []
         /// Whether the token never reuses handles; `nil` before it was asked.
         var keepsHandles: Bool?
         /// The keys with which the token has refused a mechanism with its parameters.
@@ -74,6 +72,13 @@ package final class TokenStore: Sendable {
             objectClass = object.objectClass
             id = object.id
             fingerprint = object.fingerprint
+        }
+
+        /// A secret key that is known by its id only.
+        init(secretKey id: Data) {
+            objectClass = .secretKey
+            self.id = id
+            fingerprint = Data()
         }
     }
 
@@ -131,12 +136,12 @@ package final class TokenStore: Sendable {
                 guard let self else { return nil }
                 let pin = try pin()
                 state.withLock { ($0.isAnonymous, $0.given) = (pin == nil, pin) }
-                admissions.withLock { $0.sent = pin }
+                loginRecord.withLock { $0.sent = pin }
                 return pin?.secret
             },
             admission: { [weak self] secret, send in
                 guard let self else { return try send() }
-                let pin = admissions.withLock { $0.sent }
+                let pin = loginRecord.withLock { $0.sent }
                 return try admit(pin?.secret == secret ? pin ?? TokenPIN(secret) : TokenPIN(secret), send) { $0 }
             })
         return madePool.storeIfNil(made)
@@ -167,7 +172,7 @@ package final class TokenStore: Sendable {
 
     private func openAhead() {
         do {
-            try alone {
+            try holdingLoginLock {
                 let pool = try pool()
                 guard try pin() != nil else { return _ = try pool.tokenInfo() }
                 // The session opened for the login stays in the pool for the first call.
@@ -186,8 +191,8 @@ package final class TokenStore: Sendable {
         _ operation: TokenOperation, idempotent: Bool = true, _ body: (borrowing Session) throws -> Result
     ) throws -> Result {
         do {
-            return try seeingAll(repeats: idempotent) {
-                try patiently { pool in
+            return try recoveringDroppedObjects(repeats: idempotent) {
+                try retryingIfUnreadable { pool in
                     do { return try pool.withSession(idempotent: idempotent, body) } catch let error as PKCS11Error
                         where idempotent && error.recovery == .lookUpAgain
                     {
@@ -233,7 +238,7 @@ package final class TokenStore: Sendable {
             let prove: (SessionPool) throws -> Void = {
                 try $0.login(provingPIN: true, unlessRefusedSince: attempts)
             }
-            try patiently(first: prove, prove)
+            try retryingIfUnreadable(first: prove, prove)
         } catch let error as PKCS11Error { throw refusal(error, .login) }
     }
 
@@ -304,9 +309,6 @@ package final class TokenStore: Sendable {
 
     // MARK: Handles
 
-    /// The cache of a caller that uses one object repeatedly: its handle, and when it was found.
-    package typealias KnownHandle = Lock<(handle: ObjectHandle, moment: Moment)?>
-
     /// An interval between two logins in which this process has not found any handle invalid.
     package struct Moment: Hashable, Sendable {
         package let epoch: Int
@@ -325,7 +327,6 @@ package final class TokenStore: Sendable {
         forgettings.add(1, ordering: .sequentiallyConsistent)
         state.withLock { state in
             state.handles.removeAll()
-            state.secretKeys.removeAll()
             // A new key may allow mechanisms that its predecessor did not.
             state.refusing.removeAll()
         }
@@ -348,10 +349,7 @@ package final class TokenStore: Sendable {
 
     /// Caches the handle of a secret key that was found in a login epoch.
     package func remember(_ handle: ObjectHandle, ofSecretKey id: Data, epoch: Int) {
-        state.withLock { state in
-            state.secretKeys.removeAll { $0.id == id }
-            state.secretKeys.append((id, CachedHandle(handle: handle, epoch: epoch)))
-        }
+        state.withLock { $0.handles[HandleKey(secretKey: id)] = CachedHandle(handle: handle, epoch: epoch) }
     }
 
     /// The handle of an object, from the cache if it was found since the last login.
@@ -371,17 +369,6 @@ package final class TokenStore: Sendable {
         if let cached = state.withLock({ $0.handles[key] }), cached.epoch == epoch { return cached.handle }
         let handle = try search(for: object, in: session)
         remember(handle, of: object, epoch: epoch)
-        return handle
-    }
-
-    /// Like `handle(of:in:)`, for a caller that caches the handle itself, so that the object need not be hashed.
-    package func handle(
-        of object: TokenObject, known: KnownHandle, in session: borrowing Session
-    ) throws -> ObjectHandle {
-        let moment = try moment()
-        if let last = known.withLock({ $0 }), last.moment == moment { return last.handle }
-        let handle = try handle(of: object, in: session)
-        known.withLock { $0 = (handle, moment) }
         return handle
     }
 
@@ -410,8 +397,7 @@ package final class TokenStore: Sendable {
         ofSecretKey id: Data, isSealing: Bool = false, in session: borrowing Session
     ) throws -> ObjectHandle? {
         let epoch = try pool().loginEpoch
-        let known = state.withLock { state in state.secretKeys.first { $0.id == id }?.cached }
-        if let cached = known, cached.epoch == epoch {
+        if let cached = state.withLock({ $0.handles[HandleKey(secretKey: id)] }), cached.epoch == epoch {
             if try !isSealing || keepsHandles() || isSecretKey(cached.handle, id, in: session) { return cached.handle }
             forgetHandles()
         }

@@ -37,9 +37,7 @@ package struct SealedRow: Sendable {
     package init(
         id: Int64 = 0, identity: Data, classDigest: Data, state: RowState = RowState.live, primaryKey: Data,
         version: Int64, created: Int64, modified: Int64, attributes: SealedBytes, secret: SealedBytes? = nil,
-        recipients: [Recipient] = [], terms: Set<Data> = [], publicName: PublicName? = nil,
-        recordStatus: RecordStatus = RecordStatus.unknown(
-            KeychainError(.failed, "a row was read without the vault's record of its rows."))
+        recipients: [Recipient] = [], terms: Set<Data> = [], publicName: PublicName? = nil
     ) {
         self.id = id
         self.identity = identity
@@ -54,7 +52,6 @@ package struct SealedRow: Sendable {
         self.recipients = recipients
         self.terms = terms
         self.publicName = publicName
-        self.recordStatus = recordStatus
     }
 
     /// Whether a row is the one that was written last.

@@ -214,6 +214,6 @@ extension KeychainError {
             let reference = PersistentReference(itemClass: itemClass, identity: row.identity)
             details["reference"] = reference.data.base64EncodedString()
         }
-        return KeychainError(code, message, remedies: remedies, details: details, cause: cause)
+        return with(details: details)
     }
 }

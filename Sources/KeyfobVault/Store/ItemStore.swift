@@ -87,9 +87,6 @@ package protocol StoreReader {
 
     /// Calls `body` with every object of the index.
     func forEachIndexedObject(_ body: (IndexedObject) throws -> Void) throws
-
-    /// Returns the object of the index under a key.
-    func indexedObject(key: Data) throws -> IndexedObject?
 }
 
 extension StoreReader {

@@ -141,10 +141,6 @@ package final class SQLiteStore: ItemStore {
 
     private static func identify(_ database: any DatabaseWriter, path: String) throws -> Data {
         let identity = try database.read { db in
-            guard try Int.fetchOne(db, sql: "PRAGMA application_id") == Schema.applicationID else {
-                throw KeychainError(
-                    .vaultDamaged, "\(path) is not a Keyfob vault.", hint: KeychainError.restoring(vault: path))
-            }
             let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
             guard version == Schema.version else {
                 throw KeychainError(

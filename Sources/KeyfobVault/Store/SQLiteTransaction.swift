@@ -17,25 +17,18 @@ package struct SQLiteTransaction: StoreWriter {
         tree = key.map { RowTree(key: $0, storage: SQLiteTreeStorage(db: db), previous: previous) }
     }
 
-    private static let columns = """
+    private static let commonColumns = """
         item.id, item.identity, item.class, item.state, item.primary_key, item.version, item.created, item.modified, \
-        item.attributes_iv, item.attributes_ciphertext, item.attributes_tag, \
-        item.secret_iv, item.secret_ciphertext, item.secret_tag
+        item.attributes_iv, item.attributes_ciphertext, item.attributes_tag
         """
+    private static let columns = commonColumns + ", item.secret_iv, item.secret_ciphertext, item.secret_tag"
+    private static let secretPresence = ", CASE WHEN item.secret_iv IS NULL THEN NULL ELSE x'' END, x''"
 
     /// All columns but those of the secret, for which only its presence is read.
-    private static let columnsWithoutSecret = """
-        item.id, item.identity, item.class, item.state, item.primary_key, item.version, item.created, item.modified, \
-        item.attributes_iv, item.attributes_ciphertext, item.attributes_tag, \
-        CASE WHEN item.secret_iv IS NULL THEN NULL ELSE x'' END, x'', x''
-        """
+    private static let columnsWithoutSecret = commonColumns + secretPresence + ", x''"
 
     /// The secret's tag without its ciphertext, which may be long.
-    package static let columnsWithSecretTag = """
-        item.id, item.identity, item.class, item.state, item.primary_key, item.version, item.created, item.modified, \
-        item.attributes_iv, item.attributes_ciphertext, item.attributes_tag, \
-        CASE WHEN item.secret_iv IS NULL THEN NULL ELSE x'' END, x'', item.secret_tag
-        """
+    static let columnsWithSecretTag = commonColumns + secretPresence + ", item.secret_tag"
 
     func sealedRow(_ row: Row, withSecret: Bool) throws -> SealedRow {
         let hasSecret = row.hasBytes(11)
@@ -178,12 +171,6 @@ package struct SQLiteTransaction: StoreWriter {
             sql: "SELECT key, clear, sealed_iv, sealed_ciphertext, sealed_tag FROM token_object ORDER BY rowid")
         let rows = try Row.fetchCursor(statement)
         while let row = try rows.next() { try body(entry(row)) }
-    }
-
-    package func indexedObject(key: Data) throws -> IndexedObject? {
-        let statement = try db.cachedStatement(
-            sql: "SELECT key, clear, sealed_iv, sealed_ciphertext, sealed_tag FROM token_object WHERE key = ?")
-        return try Row.fetchOne(statement, arguments: [key]).map { entry($0) }
     }
 
     private func entry(_ row: Row) -> IndexedObject {

@@ -401,7 +401,7 @@ import Testing
         }
         #expect(code {
             _ = try keychain.identities.create(
-                "x", specification, issuer: try CommandIssuer(["sleep", "60"], patience: .milliseconds(200)))
+                "x", specification, issuer: try CommandIssuer(["sleep", "60"], timeout: .milliseconds(200)))
         } == .timedOut)
         #expect(code {
             _ = try keychain.identities.create("x", specification, issuer: try CommandIssuer(["/no/such/program"]))

@@ -92,10 +92,10 @@ import Testing
         let test = try TestKeychain()
         let keychain = test.keychain
         var item = CertificateItem(try Certificate(der: TestCertificate().der))
-        _ = try keychain.vaultRows.addSharing(item)
-        #expect(code { _ = try keychain.vaultRows.addSharing(item) } == .duplicateItem)
+        _ = try keychain.tokenItems.addCertificates([item.item], sharesObjects: true)
+        #expect(code { _ = try keychain.tokenItems.addCertificates([item.item], sharesObjects: true) } == .duplicateItem)
         item.accessGroup = "other"
-        _ = try keychain.vaultRows.addSharing(item)
+        _ = try keychain.tokenItems.addCertificates([item.item], sharesObjects: true)
         #expect(code { try keychain.add(item) } == .duplicateItem)
         #expect(try keychain.find(.certificates).count == 2 && keychain.certificates.publicCertificates().count == 1)
         for group in ["other", ""] {

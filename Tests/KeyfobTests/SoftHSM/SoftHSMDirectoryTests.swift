@@ -122,8 +122,8 @@ import Testing
         #expect(try softHSM.keySigns("second"))
         let identifier = first.directory.lastPathComponent
         #expect(!FileManager.default.fileExists(atPath: softHSM.directory.copyFile(identifier).path))
-        let left = try FileManager.default.contentsOfDirectory(atPath: softHSM.directory.root.path)
-        #expect(!left.contains { $0.hasPrefix("destroyed-") })
+        let left = try FileManager.default.contentsOfDirectory(atPath: softHSM.directory.tokensDirectory.path)
+        #expect(left == [second.directory.lastPathComponent])
     }
 
     @Test func `a copy left by an earlier removal is removed by the next one, and no other copy is`() throws {

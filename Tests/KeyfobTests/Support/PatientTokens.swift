@@ -7,7 +7,10 @@ extension SoftHSMDirectory {
     @discardableResult
     func heal() throws(KeychainError) -> Healing { try heal(deadline: .after(.seconds(120))) }
 
-    func refreshCopies() throws(KeychainError) { try refreshCopies(deadline: .after(.seconds(120))) }
+    /// Saves copies of the files of all tokens, which must be intact.
+    func refreshCopies() throws(KeychainError) {
+        for token in try tokens() { try saveCopy(serial: token.serial, deadline: .after(.seconds(120))) }
+    }
 
     func createToken(label: String) throws(KeychainError) -> CreatedToken {
         try createToken(label: label, deadline: .after(.seconds(120)))

@@ -41,7 +41,7 @@ import Testing
                 if use == "sign" {
                     _ = try key.sign(message, using: .rsaPKCS1(.sha256))
                 } else {
-                    _ = try key.decryptOAEP(ciphertext, hash: .sha1)
+                    _ = try key.decrypt(ciphertext, using: .rsaOAEP(.sha1))
                 }
             }
         }

@@ -31,10 +31,10 @@ import Testing
         words: String, initializations: Int
     ) throws {
         let ciphertext = try key.publicKey.encryptOAEP(SecretBytes("secret"), hash: .sha1)
-        #expect(try key.decryptOAEP(ciphertext, hash: .sha1) == SecretBytes("secret"))
+        #expect(try key.decrypt(ciphertext, using: .rsaOAEP(.sha1)) == SecretBytes("secret"))
         let before = try #require(keychain.token.generation)
         try module.say(words)
-        #expect(try key.decryptOAEP(ciphertext, hash: .sha1) == SecretBytes("secret"))
+        #expect(try key.decrypt(ciphertext, using: .rsaOAEP(.sha1)) == SecretBytes("secret"))
         #expect(keychain.token.generation == before + initializations)
     }
 
@@ -44,7 +44,7 @@ import Testing
         if words.isEmpty { ciphertext[ciphertext.count - 1] ^= 1 }
         let before = try #require(keychain.token.generation)
         try module.say(words)
-        let error = #expect(throws: KeychainError.self) { try key.decryptOAEP(ciphertext, hash: .sha1) }
+        let error = #expect(throws: KeychainError.self) { try key.decrypt(ciphertext, using: .rsaOAEP(.sha1)) }
         #expect(error?.code == .invalidArgument && error?.cause is PKCS11Error, "\(error as Any)")
         #expect(keychain.token.generation == before)
     }

@@ -106,7 +106,8 @@ import Testing
         let key = try PrivateKey.generate(.ec(.p256))
         let pair = try NewObject.pair(key, label: Array("mine".utf8), subject: nil, isExtractable: false)
         let objects = try keychain.token.withSession(.create) { session in
-            try [pair.privateKey, pair.publicKey].map { try keychain.tokenItems.createObject($0, in: session) }
+            let writer = try keychain.writer(keychain.vaultKeys())
+            return try [pair.privateKey, pair.publicKey].map { try writer.createObject($0, in: session) }
         }
         try leave([pair.privateKey, pair.publicKey].map { UnfinishedObject(making: $0) }, in: keychain)
         let other = try test.reopen()
@@ -133,7 +134,7 @@ import Testing
         let key = try test.keychain.keys.generate(.aes(bits: 128), label: "key")
         let object = try #require(key.item.object)
         let row = try #require(key.reference).identity
-        try leave([UnfinishedObject(removing: object, rows: [row], name: nil)], in: test.keychain)
+        try leave([UnfinishedObject(removing: object, rows: [row])], in: test.keychain)
         let directory = try TemporaryDirectory()
         let keychains = Keychains(test.keychain.directories)
         #expect(code { try keychains.backUp(test.keychain.name, to: directory.url("backup")) } == .refused)
@@ -244,7 +245,7 @@ import Testing
         let objects = try keychain.token.readObjects().objects.filter { $0.id == removed.item.object?.id }
         #expect(objects.count == 2)
         let row = try #require(removed.reference).identity
-        try leave(objects.map { UnfinishedObject(removing: $0, rows: [row], name: nil) }, in: keychain)
+        try leave(objects.map { UnfinishedObject(removing: $0, rows: [row]) }, in: keychain)
         let other = try test.reopen()
         #expect(try other.find(.keys).compactMap(\.label) == ["spared", "spared"])
         #expect(try unfinished(other) == 0)

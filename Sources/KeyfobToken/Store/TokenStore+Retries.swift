@@ -24,25 +24,25 @@ extension TokenStore {
     ///   - body: The work.
     /// - Returns: The result of `body`.
     /// - Throws: Errors of the last attempt.
-    package func patiently<Result>(
+    package func retryingIfUnreadable<Result>(
         first: (SessionPool) throws -> Void = { try $0.withSession { _ in } }, _ body: (SessionPool) throws -> Result
     ) throws -> Result {
         guard isInFiles else { return try body(pool()) }
-        return try retryingUnseen { try body(reach(first)) }
+        return try retryingUnreadable { try body(reach(first)) }
     }
 
     /// Runs `body`, and again if a SoftHSM token was not readable for a moment.
     ///
     /// Tries a dozen times, and then until the deadline: on a busy machine each of a dozen attempts may meet an empty
     /// file.
-    private func retryingUnseen<Result>(_ body: () throws -> Result) throws -> Result {
+    private func retryingUnreadable<Result>(_ body: () throws -> Result) throws -> Result {
         guard isInFiles else { return try body() }
         let deadline = Deadline.after(configuration.deadline)
         var attempt = 0
         while attempt < Self.attempts || !deadline.hasPassed {
             do {
                 return try body()
-            } catch let error as PKCS11Error where Self.isUnseen(error) {
+            } catch let error as PKCS11Error where Self.isUnreadable(error) {
                 // A login that fails a dozen times has another reason.
                 if error.function == .login, attempt >= Self.attempts { throw error }
                 if let softHSM {
@@ -64,27 +64,27 @@ extension TokenStore {
     ///
     /// - Throws: `PKCS11Error`, and errors of loading the module.
     package func info() throws -> TokenInfo {
-        try withSight { try $0.tokenInfo() }
+        try retryingWithoutLogin { try $0.tokenInfo() }
     }
 
     /// The slot that the token is in now.
     ///
     /// - Throws: `PKCS11Error`, with `tokenNotPresent` if it is in none; errors of loading the module.
     package func slot() throws -> Slot {
-        try withSight { pool in
+        try retryingWithoutLogin { pool in
             if let slot = try pool.module.slot(matching: uri) { return slot }
             throw PKCS11Error(function: .getSlotList, returnValue: .tokenNotPresent)
         }
     }
 
-    /// Like `patiently`, for work without a login. It does not mark the token as reached, since the first login still
-    /// needs the lock.
-    private func withSight<Result>(_ body: (SessionPool) throws -> Result) throws -> Result {
+    /// Like `retryingIfUnreadable`, for work without a login. It does not mark the token as reached, since the first
+    /// login still needs the lock.
+    private func retryingWithoutLogin<Result>(_ body: (SessionPool) throws -> Result) throws -> Result {
         awaitOpening()
-        return try retryingUnseen {
+        return try retryingUnreadable {
             // SoftHSM lists its tokens once. If a login has not made it do so, this call does.
             if hasWorked.load(ordering: .relaxed) { return try body(pool()) }
-            return try alone { try body(pool()) }
+            return try holdingLoginLock { try body(pool()) }
         }
     }
 
@@ -93,7 +93,7 @@ extension TokenStore {
         if hasWorked.load(ordering: .relaxed) { return try pool() }
         awaitOpening()
         if hasWorked.load(ordering: .relaxed) { return try pool() }
-        let reached = try alone {
+        let reached = try holdingLoginLock {
             let pool = try pool()
             try first(pool)
             return pool
@@ -105,7 +105,7 @@ extension TokenStore {
     /// Runs `body` while no other Keyfob process initializes SoftHSM or logs in.
     ///
     /// The lock covers all tokens of Keyfob's directory; for a token in another directory, only that token.
-    package func alone<Result>(_ body: () throws -> Result) throws -> Result {
+    package func holdingLoginLock<Result>(_ body: () throws -> Result) throws -> Result {
         let deadline = Deadline.after(configuration.deadline)
         if let softHSM { return try softHSM.holdingLoginLock(until: deadline, body) }
         guard isInFiles, let memory, let serial = uri.serial else { return try body() }
@@ -123,7 +123,7 @@ extension TokenStore {
         let isUnknown = [.tokenNotPresent, .tokenNotRecognized].contains(error.returnValue)
         guard attempt < (isUnknown ? 2 : 6) else { throw error }
         guard isUnknown || attempt == 3 else { return }
-        try alone { try lookAnew(module, ifStillIn: module.generation) }
+        try holdingLoginLock { try reinitialize(module, ifStillIn: module.generation) }
     }
 
     /// Waits until the token's file is intact, and initializes SoftHSM again if that can help.
@@ -154,7 +154,7 @@ extension TokenStore {
             guard isRestored, let module = loadedModule else { throw error }
             // SoftHSM refused the right PIN because the file was damaged.
             try softHSM.requireDistinctTokens()
-            try alone { try lookAnew(module, ifStillIn: module.generation) }
+            try holdingLoginLock { try reinitialize(module, ifStillIn: module.generation) }
             return forgetRefusal()
         }
         let isUnknown = error.returnValue == .tokenNotPresent || error.returnValue == .tokenNotRecognized
@@ -162,7 +162,7 @@ extension TokenStore {
         guard isRestored || isUnknown && attempt >= 1 || attempt % 8 == 7 else { return }
         forgetHandles()
         try softHSM.requireDistinctTokens()
-        try alone { try pool().module.reinitialize() }
+        try holdingLoginLock { try pool().module.reinitialize() }
     }
 
     /// Initializes SoftHSM again if it treats this token as broken.
@@ -172,9 +172,9 @@ extension TokenStore {
     ///
     /// - Returns: Whether SoftHSM was initialized again.
     @discardableResult
-    package func regainSight() throws -> Bool {
+    package func reinitializeIfBroken() throws -> Bool {
         guard let softHSM, let serial = uri.serial, hasWorked.load(ordering: .relaxed) else { return false }
-        if sight.isLost, try regainObjects(since: generation) { return true }
+        if visibility.isStale, try reinitializeIfObjectsDropped(since: generation) { return true }
         for attempt in 0..<10 {
             if try pool().isTokenSound { return attempt > 2 }
             guard case .whole = try softHSM.awaitToken(serial: serial, label: label) else { return false }
@@ -241,7 +241,7 @@ extension TokenStore {
         return try body()
     }
 
-    private static func isUnseen(_ error: PKCS11Error) -> Bool {
+    private static func isUnreadable(_ error: PKCS11Error) -> Bool {
         switch error.returnValue {
         case .tokenNotPresent, .tokenNotRecognized: true
         case .userPINNotInitialized, .userNotLoggedIn, .pinIncorrect: error.function == .login

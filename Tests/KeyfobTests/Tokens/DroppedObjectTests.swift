@@ -8,7 +8,7 @@ import Testing
 @testable import Keyfob
 
 /// The directory of a token that Keyfob made disappears for a while, as with a disk that is not mounted.
-@Suite struct LostSightTests {
+@Suite struct DroppedObjectTests {
     /// Runs `body` while the token's directory is elsewhere.
     ///
     /// The directory comes back unchanged, so that its files show no difference.
@@ -31,7 +31,7 @@ import Testing
     // Keyfob does not report a token as absent then.
 
     @Test func `a missing token is reported as absent and works again when it is back`() async {
-        await #expect(processExitsWith: .success) { try LostSightTests().isAbsentWhileAway() }
+        await #expect(processExitsWith: .success) { try DroppedObjectTests().isAbsentWhileAway() }
     }
 
     private func isAbsentWhileAway() throws {
@@ -67,10 +67,10 @@ import Testing
     }
 
     @Test func `a token is read again after it was missing unnoticed`() async {
-        await #expect(processExitsWith: .success) { try LostSightTests().isLookedAtAnew() }
+        await #expect(processExitsWith: .success) { try DroppedObjectTests().isReadAgain() }
     }
 
-    private func isLookedAtAnew() throws {
+    private func isReadAgain() throws {
         let test = try TestKeychain()
         let keychain = test.keychain
         let identity = try keychain.identities.create("web", .server("web"), issuer: SelfIssuer()).identity
@@ -78,7 +78,7 @@ import Testing
         // SoftHSM reads every object here, and Keyfob's checks do not notice.
         func lose() throws {
             try whileAway(keychain) { _ = try keychain.token.pool().withSession { try $0.findObjects([.token(true)]) } }
-            #expect(!keychain.token.sight.isLost)
+            #expect(!keychain.token.visibility.isStale)
         }
         try lose()
         #expect(try keychain.token.readObjects().objects.count == objects)
@@ -107,7 +107,7 @@ import Testing
         #expect(code { _ = try signer.sign([1], using: .ecdsa(.sha256)) } == .itemNotFound)
         // Other tests sometimes initialise the module, but not every time.
         let isLeftAlone = try (0..<10).contains { _ in
-            try !keychain.token.regainObjects(since: keychain.token.generation)
+            try !keychain.token.reinitializeIfObjectsDropped(since: keychain.token.generation)
         }
         #expect(isLeftAlone)
     }

@@ -4,8 +4,8 @@ package import PKCS11
 import Synchronization
 
 /// Records whether SoftHSM sees all objects of one of Keyfob's tokens.
-package final class TokenSight: Sendable {
-    private let lost = Atomic(false)
+package final class ObjectVisibility: Sendable {
+    private let stale = Atomic(false)
     private let unreadable = Lock<Int?>(nil)
 
     /// The number of files that SoftHSM shows no object for right after it was initialized again: remains of killed
@@ -13,20 +13,20 @@ package final class TokenSight: Sendable {
     package var unreadableFiles: Int { unreadable.withLock { $0 ?? 0 } }
 
     /// Records the number of files that SoftHSM shows no object for, after it was initialized again.
-    package func noteUnreadable(_ count: Int) { unreadable.withLock { $0 = count } }
+    package func recordUnreadable(_ count: Int) { unreadable.withLock { $0 = count } }
 
     /// Records how many such files are damaged on the disk, unless a number was recorded since SoftHSM was initialized.
     ///
     /// Otherwise each command would initialize SoftHSM again because of them, and so log in a second time.
-    package func noteRests(_ count: Int) { unreadable.withLock { $0 = $0 ?? count } }
+    package func recordUnreadableIfUnknown(_ count: Int) { unreadable.withLock { $0 = $0 ?? count } }
 
     /// Lowers the recorded number: a clean-up may have removed some of the files.
-    package func noteAtMost(_ count: Int) { unreadable.withLock { $0 = min($0 ?? count, count) } }
+    package func lowerUnreadable(_ count: Int) { unreadable.withLock { $0 = min($0 ?? count, count) } }
 
     /// Whether the token's directory was found missing and SoftHSM has not been initialized again since.
-    package var isLost: Bool {
-        get { lost.load(ordering: .sequentiallyConsistent) }
-        set { lost.store(newValue, ordering: .sequentiallyConsistent) }
+    package var isStale: Bool {
+        get { stale.load(ordering: .sequentiallyConsistent) }
+        set { stale.store(newValue, ordering: .sequentiallyConsistent) }
     }
 }
 
@@ -43,15 +43,15 @@ extension TokenStore {
     ///   - body: Accesses objects.
     /// - Returns: The result of `body`.
     /// - Throws: `tokenAbsent` if an object is missing because the whole token is; errors of `body`.
-    package func seeingAll<Result>(repeats: Bool, _ body: () throws -> Result) throws -> Result {
+    package func recoveringDroppedObjects<Result>(repeats: Bool, _ body: () throws -> Result) throws -> Result {
         guard softHSM != nil else { return try body() }
         // Taken before `body`, so that nothing is repaired twice if another thread does it in the meantime.
         let generation = generation
-        do { return try body() } catch let error as KeychainError where Self.isLoss(error) {
-            guard try regainObjects(since: generation) else { throw error }
+        do { return try body() } catch let error as KeychainError where Self.isMissingObject(error) {
+            guard try reinitializeIfObjectsDropped(since: generation) else { throw error }
             guard repeats else {
-                throw KeychainError(
-                    error.code, error.message, hint: "SoftHSM had lost sight of it. Try again.", details: error.details,
+                throw error.with(
+                    remedies: ["SoftHSM had dropped it for a moment. Try again."],
                     cause: PKCS11Error(function: .findObjects, returnValue: .objectHandleInvalid))
             }
         }
@@ -61,7 +61,7 @@ extension TokenStore {
     /// The number of the module's current initialization; `nil` before the first.
     package var generation: Int? { loadedModule?.generation }
 
-    private static func isLoss(_ error: KeychainError) -> Bool {
+    private static func isMissingObject(_ error: KeychainError) -> Bool {
         error.cause == nil && [.itemNotFound, .wrappingKeyMissing].contains(error.code)
     }
 
@@ -74,18 +74,18 @@ extension TokenStore {
     /// - Parameter generation: The initialization in which an object was missing.
     /// - Returns: Whether SoftHSM was initialized again since.
     /// - Throws: `tokenAbsent` if the token's directory is missing; `KeychainError`.
-    package func regainObjects(since generation: Int?) throws -> Bool {
+    package func reinitializeIfObjectsDropped(since generation: Int?) throws -> Bool {
         guard softHSM != nil, let generation, let module = loadedModule else { return false }
         guard try requirePresence() else { return false }
         do {
             let hidden = try hiddenObjects()
-            guard sight.isLost || hidden > sight.unreadableFiles else {
-                sight.noteAtMost(hidden)
+            guard visibility.isStale || hidden > visibility.unreadableFiles else {
+                visibility.lowerUnreadable(hidden)
                 return module.generation != generation
             }
-            try lookAnew(module, ifStillIn: generation)
-            sight.isLost = false
-            sight.noteUnreadable(try hiddenObjects())
+            try reinitialize(module, ifStillIn: generation)
+            visibility.isStale = false
+            visibility.recordUnreadable(try hiddenObjects())
         } catch let error as PKCS11Error { throw refusal(error, .read) }
         return true
     }
@@ -94,7 +94,7 @@ extension TokenStore {
     ///
     /// The module does so at most once a second, and the last time may have been before the objects were dropped. So
     /// this repeats the request for two seconds.
-    package func lookAnew(_ module: Module, ifStillIn generation: Int) throws(PKCS11Error) {
+    package func reinitialize(_ module: Module, ifStillIn generation: Int) throws(PKCS11Error) {
         forgetHandles()
         let deadline = Deadline.after(.seconds(2))
         while module.generation == generation, !deadline.hasPassed {
@@ -122,7 +122,7 @@ extension TokenStore {
 
     /// The error for a missing token directory. Records that SoftHSM has to be initialized again once it is back.
     package func absence() -> PKCS11Error {
-        sight.isLost = true
+        visibility.isStale = true
         return PKCS11Error(function: .getSlotList, returnValue: .tokenNotPresent)
     }
 

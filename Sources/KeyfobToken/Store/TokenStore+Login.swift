@@ -6,7 +6,7 @@ package import PKCS11
 /// The only path by which a PIN is sent to a token.
 extension TokenStore {
     /// A record of the PINs that this process has sent.
-    package struct Admissions {
+    package struct LoginRecord {
         /// The PIN that was sent last, or is being sent.
         package var sent: TokenPIN?
         /// The stored PIN that the token refused last. It is not sent again, even if it could not be recorded for other
@@ -34,7 +34,7 @@ extension TokenStore {
         _ pin: TokenPIN, _ send: () throws -> Output, isProof: (Output) -> Bool = { _ in false }
     ) throws -> Output {
         guard let memory else { return try send() }
-        admissions.withLock { $0.sent = pin }
+        loginRecord.withLock { $0.sent = pin }
         guard softHSM == nil else { return try admit(pin, memory, send, isProof) }
         return try memory.sending(serial: uri.serial ?? "", label: label, deadline: .after(configuration.deadline)) {
             try admit(pin, memory, send, isProof)
@@ -69,7 +69,7 @@ extension TokenStore {
         guard let memory, pin.origin != .given else { return }
         let edition = { self.pinEdition }
         var isRefused = false
-        if let last = admissions.withLock({ $0.refused }), last.pin == pin.secret {
+        if let last = loginRecord.withLock({ $0.refused }), last.pin == pin.secret {
             isRefused = last.edition == edition()
         }
         do throws(KeychainError) {
@@ -111,11 +111,11 @@ extension TokenStore {
             isNoted = false
             logger.warning("a refused PIN cannot be noted", metadata: ["token": "\(label)", "error": "\(error)"])
         }
-        admissions.withLock { ($0.refused, $0.isNoted) = ((pin, edition), isNoted) }
+        loginRecord.withLock { ($0.refused, $0.isNoted) = ((pin, edition), isNoted) }
     }
 
     private func forgetRefused(_ memory: WrongPINMemory) {
-        admissions.withLock { $0.refused = nil }
+        loginRecord.withLock { $0.refused = nil }
         do throws(KeychainError) {
             try memory.forget(serial: uri.serial ?? "", label: label, until: .after(configuration.deadline))
         } catch {
@@ -132,17 +132,16 @@ extension TokenStore {
 
     /// Adds to a refused PIN's error the source of the PIN and whether the refusal was recorded.
     package func namingSource(_ refusal: KeychainError, _ error: PKCS11Error) -> KeychainError {
-        let admissions = admissions.withLock { $0 }
+        let loginRecord = loginRecord.withLock { $0 }
         guard refusal.code == .pinIncorrect, error.function == .login,
-            case .stored(let source)? = admissions.sent?.origin
+            case .stored(let source)? = loginRecord.sent?.origin
         else { return refusal }
         var details = refusal.details
         details["source"] = source
-        let advice = admissions.isNoted
+        let advice = loginRecord.isNoted
             ? "nothing is retried automatically." : "it could not be noted, and the next command would send it again."
         let remedies = details["tries"] == "final"
             ? refusal.remedies : [Remedy("Check the PIN source (\(source)) before trying again; " + advice)]
-        return KeychainError(
-            refusal.code, refusal.message, remedies: remedies, details: details, cause: refusal.cause)
+        return refusal.with(remedies: remedies, details: details)
     }
 }

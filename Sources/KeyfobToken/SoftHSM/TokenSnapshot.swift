@@ -1,35 +1,6 @@
 package import Foundation
 import KeyfobOpenSSL
 
-/// Detects changes to a token's objects and flushes them to disk.
-///
-/// The index of objects relies on it, because other tools write to tokens too. Implementations must notice every
-/// creation, change and removal by any process.
-package protocol TokenChangeDetector: Sendable {
-    /// The state of the token's objects; `nil` if it cannot be determined right now.
-    func snapshot() -> TokenSnapshot?
-
-    /// Starts to watch the token; `nil` if changes by other processes cannot be noticed at once.
-    func watch() -> (any TokenWatch)?
-
-    /// Waits until the changes to the objects since a state are on the disk.
-    ///
-    /// Call this before writing anything that depends on them, such as the row of a new object, and before deleting
-    /// what is needed to undo them.
-    ///
-    /// - Parameter before: The state before the changes; `nil` if it is unknown or the token is new, to flush all
-    ///   objects.
-    /// - Throws: `KeychainError`; `fileUnavailable` if the disk fails.
-    func makeDurable(since before: TokenSnapshot?) throws
-}
-
-/// Reports whether any process has touched a token since the last question.
-package protocol TokenWatch: Sendable {
-    /// Whether the token was certainly not touched. After `false` the watch may be of no further use; then make a new
-    /// one.
-    func isUntouched() -> Bool
-}
-
 /// The state of a token's objects: the identity and version of each.
 ///
 /// It is taken before and after every change to a token, at the cost of one system call for each object. So it contains
