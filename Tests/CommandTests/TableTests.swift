@@ -1,13 +1,12 @@
 import Foundation
+import Keyfob
 import Testing
 
 @testable import KeyfobCLI
 
 @Suite struct TableTests {
     private func table(_ rows: [[Table.Cell]]) -> Table {
-        var table = Table([
-            Table.Column("NAME", mayShrink: true), Table.Column("N", alignsRight: true), Table.Column("STATE"),
-        ])
+        var table = Table([Table.Column("NAME", mayShrink: true), Table.Column("N"), Table.Column("STATE")])
         for row in rows { table.add(row) }
         return table
     }
@@ -16,8 +15,8 @@ import Testing
         let text = table([["api", "7", "ok"], ["www.example.org", "12", ""]]).rendered(width: nil, colour: .none)
         #expect(
             text == """
-                NAME               N   STATE
-                api                7   ok
+                NAME              N    STATE
+                api               7    ok
                 www.example.org   12
 
                 """)
@@ -109,37 +108,11 @@ import Testing
         ] as [(Double, String)])
     func `dates are printed in common words`(offset: Double, text: String) {
         let now = Date(timeIntervalSince1970: 1_763_719_200)
-        #expect(Phrases.relative(now.addingTimeInterval(offset), to: now) == text)
+        #expect(Plural.relative(now.addingTimeInterval(offset), to: now) == text)
     }
 
     @Test(arguments: [(0, "0 bytes"), (1, "1 byte"), (1023, "1 023 bytes"), (1536, "1.5 KiB"), (32 << 20, "32.0 MiB")])
     func `small sizes are exact`(bytes: Int, text: String) {
-        #expect(Phrases.size(bytes) == text)
-    }
-
-    @Test func `progress stays silent for the first 400 ms and is wiped at the end`() {
-        var written: [String] = []
-        var now = ContinuousClock.now
-        do {
-            var progress = Progress(
-                "re-wrapping", total: 4, when: .auto, isTerminal: true, write: { written.append($0) }, now: { now })
-            now += .milliseconds(399)
-            progress.update(1)
-            #expect(written.isEmpty)
-            now += .milliseconds(1)
-            progress.update(2)
-            #expect(written.count == 1 && written[0].contains("2/4  50%"))
-        }
-        #expect(written.last == "\r\u{1B}[K")
-    }
-
-    @Test(arguments: [When.never, .auto])
-    func `progress writes nothing into a pipe`(when: When) {
-        var written: [String] = []
-        do {
-            var progress = Progress("x", when: when, isTerminal: false) { written.append($0) }
-            progress.waiting(for: "a touch")
-        }
-        #expect(written.isEmpty)
+        #expect(Plural.size(bytes) == text)
     }
 }

@@ -78,10 +78,16 @@ struct Tool {
         self.input = input
     }
 
-    /// The command under test, from the directory of the test program.
-    static func keyfob(_ arguments: [String], environment: [String: String] = [:], input: Data = Data()) -> Tool {
+    /// The path of the command under test: `KEYFOB_TEST_COMMAND`, or the one beside the test program.
+    static let commandPath: String = {
+        if let path = ProcessInfo.processInfo.environment["KEYFOB_TEST_COMMAND"] { return path }
         let products = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-        return Tool(products.appendingPathComponent("keyfob").path, arguments, environment: environment, input: input)
+        return products.appendingPathComponent("keyfob").path
+    }()
+
+    /// The command under test.
+    static func keyfob(_ arguments: [String], environment: [String: String] = [:], input: Data = Data()) -> Tool {
+        Tool(commandPath, arguments, environment: environment, input: input)
     }
 
     /// Runs the program to its end with an environment of `PATH`, the variables that hide the machine's tokens, and the

@@ -34,12 +34,6 @@ struct ExitStatus: RawRepresentable, Hashable, Sendable {
     static let refused = Self(rawValue: 12)
     /// Busy, or a timeout.
     static let busy = Self(rawValue: 13)
-    /// `run` failed before the program started.
-    static let runFailed = Self(rawValue: 125)
-    /// `run` found the program but cannot execute it.
-    static let notExecutable = Self(rawValue: 126)
-    /// `run` did not find the program.
-    static let programNotFound = Self(rawValue: 127)
     /// Interrupted by SIGINT, or cancelled by an answer.
     static let interrupted = Self(rawValue: 130)
 
@@ -52,66 +46,30 @@ struct ExitStatus: RawRepresentable, Hashable, Sendable {
     }
 
     /// The status of every code of `KeychainError`. A test checks that the table is complete.
-    static let table: [KeychainError.Code: ExitStatus] = [
-        .itemNotFound: .notFound,
-        .duplicateItem: .conflict,
-        .ambiguous: .conflict,
-        .noSuchAttribute: .usage,
-        .noSuchClass: .usage,
-        .invalidArgument: .usage,
-        .invalidReference: .usage,
-        .dataTooLarge: .refused,
+    static let table = Dictionary(
+        uniqueKeysWithValues: codes.flatMap { status, codes in codes.map { ($0, status) } })
 
-        .pinIncorrect: .wrongPIN,
-        .pinLocked: .locked,
-        .pinRequired: .locked,
-        .pinFinalTry: .wrongPIN,
-        .pinRemembered: .wrongPIN,
-        .passphraseIncorrect: .wrongPIN,
-        .locked: .locked,
-
-        .tokenAbsent: .absent,
-        .tokenAmbiguous: .conflict,
-        .moduleNotLoaded: .absent,
-        .tokenReadOnly: .refused,
-        .tokenFull: .unsupported,
-        .mechanismUnsupported: .unsupported,
-        .tokenContractViolation: .unsupported,
-        .keyNotExtractable: .unsupported,
-        .wrappingKeyMissing: .absent,
-
-        .noSuchKeychain: .notFound,
-        .duplicateKeychain: .conflict,
-        .notInitialized: .notFound,
-        .invalidConfiguration: .damaged,
-
-        .vaultDamaged: .damaged,
-        .vaultTooNew: .damaged,
-        .vaultBusy: .busy,
-        .vaultUnavailable: .failure,
-
-        .fileDamaged: .damaged,
-        .pkcs12Damaged: .damaged,
-        .filePassphraseIncorrect: .wrongPIN,
-        .pkcs12Tampered: .damaged,
-        .legacyEncryption: .unsupported,
-        .unsupportedFormat: .damaged,
-        .unsafeFile: .refused,
-        .fileUnavailable: .failure,
-        .diskFull: .failure,
-        .identityMismatch: .verification,
-        .certificateExpired: .verification,
-        .certificateNotYetValid: .verification,
-        .chainIncomplete: .verification,
-        .certificateUntrusted: .verification,
-        .certificateHostMismatch: .verification,
-        .certificateUsageMismatch: .verification,
-        .certificateInvalid: .verification,
-        .issuerFailed: .failure,
-
-        .timedOut: .busy,
-        .refused: .refused,
-        .cancelled: .interrupted,
-        .failed: .failure,
+    private static let codes: KeyValuePairs<ExitStatus, [KeychainError.Code]> = [
+        .failure: [.vaultUnavailable, .fileUnavailable, .diskFull, .issuerFailed, .failed],
+        .usage: [.noSuchAttribute, .noSuchClass, .invalidArgument, .invalidReference],
+        .notFound: [.itemNotFound, .noSuchKeychain, .notInitialized],
+        .conflict: [.duplicateItem, .ambiguous, .tokenAmbiguous, .duplicateKeychain],
+        .wrongPIN: [.pinIncorrect, .pinFinalTry, .pinRemembered, .passphraseIncorrect, .filePassphraseIncorrect],
+        .locked: [.pinLocked, .pinRequired, .locked],
+        .absent: [.tokenAbsent, .moduleNotLoaded, .wrappingKeyMissing],
+        .unsupported: [
+            .tokenFull, .mechanismUnsupported, .tokenContractViolation, .keyNotExtractable, .legacyEncryption,
+        ],
+        .damaged: [
+            .invalidConfiguration, .vaultDamaged, .vaultTooNew, .fileDamaged, .pkcs12Damaged, .pkcs12Tampered,
+            .unsupportedFormat,
+        ],
+        .verification: [
+            .identityMismatch, .certificateExpired, .certificateNotYetValid, .chainIncomplete, .certificateUntrusted,
+            .certificateHostMismatch, .certificateUsageMismatch, .certificateInvalid,
+        ],
+        .refused: [.dataTooLarge, .tokenReadOnly, .unsafeFile, .refused],
+        .busy: [.vaultBusy, .timedOut],
+        .interrupted: [.cancelled],
     ]
 }

@@ -4,7 +4,7 @@ import Keyfob
 import KeyfobOpenSSL
 
 /// `keyfob cert chain`: shows the issuers of a certificate.
-struct CertificateChainCommand: ParsableCommand {
+struct CertificateChainCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "chain", "Show the chain of a certificate, and fetch missing issuers.",
         examples: Examples(
@@ -27,15 +27,12 @@ struct CertificateChainCommand: ParsableCommand {
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         let keychain: Keychain? = try fetch ? global.openKeychain() : global.openKeychainIfThere()
         let (leaf, others, name) = try certificate.load(waiting: global.timeout) {
             try keychain ?? global.openKeychain()
         }
-        let further = try others + untrusted.flatMap {
-            try KeyFile.certificates($0.read(waiting: global.timeout), fileName: $0.name)
-        }
+        let further = try others + untrusted.flatMap { try $0.certificates(waiting: global.timeout) }
         var fetched: [Certificate] = []
         if fetch, !global.dryRun, let keychain {
             fetched = try keychain.certificates.fetchIssuers(of: leaf, with: further, timeout: global.timeout?.duration)
@@ -61,15 +58,11 @@ struct CertificateChainCommand: ParsableCommand {
         let isIssuerMissing = [.issuerNotFound, .leafNotVerified].contains(result.result.failure?.code)
         let isComplete = !isIssuerMissing || result.chain.last?.isSelfSigned == true
         let document = Document([
-            "name": .string(name), "trusted": .boolean(result.isTrusted), "origin": .optional(result.origin?.rawValue),
-            "fetched": .count(fetched.count),
-            "chain_complete": .boolean(isComplete),
-            "chain": .array(
-                rows.map { index, one, place in
-                    .object(
-                        [.init("depth", .count(index)), .init("place", .string(place))]
-                            + CertificatePhrases.members(one, on: now))
-                }),
+            "name": name, "trusted": result.isTrusted, "origin": result.origin?.rawValue, "fetched": fetched.count,
+            "chain_complete": isComplete,
+            "chain": rows.map { index, one, place -> Members in
+                ["depth": index, "place": place] + CertificatePhrases.members(one, on: now)
+            },
         ])
         var table = Table([
             .init("DEPTH"), .init("SUBJECT", mayShrink: true), .init("ISSUER", mayShrink: true), .init("STATE"),

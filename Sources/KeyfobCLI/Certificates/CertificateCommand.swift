@@ -20,7 +20,7 @@ struct CertificateCommand: ParsableCommand {
 }
 
 /// `keyfob cert ls`: lists the certificates.
-struct CertificateListCommand: ParsableCommand {
+struct CertificateListCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "ls", "List the certificates.",
         examples: Examples("keyfob cert ls", "keyfob cert ls --json", "keyfob cert ls --all"),
@@ -31,8 +31,7 @@ struct CertificateListCommand: ParsableCommand {
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         let keychain = try global.openKeychain()
         let now = Date()
         let found = all ? try keychain.find(.certificates) : try keychain.certificates.publicCertificates()
@@ -42,13 +41,13 @@ struct CertificateListCommand: ParsableCommand {
         }.sorted { ($0.label ?? "") < ($1.label ?? "") }
         try output.emit(
             ListedCertificate.document(
-                certificates, as: "certificates", on: now, [.init("keychain", .string(keychain.name))]),
+                certificates, as: "certificates", on: now, ["keychain": keychain.name]),
             table: ListedCertificate.table(certificates, hasKeys: false, on: now))
     }
 }
 
 /// `keyfob cert show`: shows one certificate in full.
-struct CertificateShowCommand: ParsableCommand {
+struct CertificateShowCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "show", "Show a certificate in full.",
         examples: Examples(
@@ -59,8 +58,7 @@ struct CertificateShowCommand: ParsableCommand {
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         let keychain = try global.openKeychain()
         let item = try name.certificate(in: keychain)
         let certificate = try item.certificate()
@@ -68,18 +66,17 @@ struct CertificateShowCommand: ParsableCommand {
         let now = Date()
         try output.emit(
             Document(
-                members: [
-                    .init("name", .optional(item.label)), .init("keychain", .string(keychain.name)),
-                    .init("uri", .string(uri)),
+                [
+                    "name": item.label, "keychain": keychain.name, "uri": uri,
                 ] + CertificatePhrases.members(certificate, on: now, isReplaced: item.nameOfVersion != nil)
                     + CertificatePhrases.details(certificate)),
-            text: CertificatePhrases.text(
+            text: Table.pairs(
                 [("name", item.label ?? "")] + CertificatePhrases.lines(certificate, on: now) + [("uri", uri)]))
     }
 }
 
 /// `keyfob cert expiring`: lists the certificates that need to be renewed soon.
-struct CertificateExpiringCommand: ParsableCommand {
+struct CertificateExpiringCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "expiring", "List the certificates that have expired or expire soon.",
         examples: Examples(
@@ -101,8 +98,7 @@ struct CertificateExpiringCommand: ParsableCommand {
 
     func validate() throws { try within?.requireUnit(for: "--within", probably: "d") }
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         let keychain = try global.openKeychain()
         let now = Date()
         let span = within.map { Double($0.duration.components.seconds) } ?? Self.standard
@@ -116,7 +112,7 @@ struct CertificateExpiringCommand: ParsableCommand {
         }
         let document = ListedCertificate.document(
             listed, as: "certificates", on: now,
-            [.init("keychain", .string(keychain.name)), .init("within_seconds", .integer(Int64(span)))])
+            ["keychain": keychain.name, "within_seconds": Int(span)])
         if output.format.isMachineReadable {
             try output.emit(document, table: Table([]))
         } else if !due.isEmpty {
@@ -127,14 +123,14 @@ struct CertificateExpiringCommand: ParsableCommand {
                     .init(item.label ?? ""), .init(CertificatePhrases.subject(certificate)),
                     .init(RFC3339.day(of: certificate.notAfter)),
                     isExpired
-                        ? .init("expired", .bad) : .init(Phrases.relative(certificate.notAfter, to: now), .warning),
+                        ? .init("expired", .bad) : .init(Plural.relative(certificate.notAfter, to: now), .warning),
                 ])
             }
             // No heading, so that cut and awk can process the lines.
             let text = table.rendered(width: nil, colour: output.colour)
             try StandardOutput.write(String(text.drop { $0 != "\n" }.dropFirst()))
         } else {
-            try output.say("No certificate expires within \(Phrases.duration(seconds: span)).")
+            try output.say("No certificate expires within \(Plural.duration(seconds: span)).")
         }
         if exitCode, !due.isEmpty { throw ExitCode(ExitStatus.attention.rawValue) }
     }

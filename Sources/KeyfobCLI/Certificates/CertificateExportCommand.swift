@@ -90,16 +90,13 @@ struct CertificateExportCommand: ParsableCommand, ContentWriter {
 
     private func document(_ item: CertificateItem, _ certificates: [Certificate], _ isComplete: Bool) -> Document {
         Document([
-            "name": .optional(item.label), "file": .optional(file.path), "dry_run": .boolean(global.dryRun),
-            "chain_complete": .boolean(isComplete),
-            "certificates": .array(
-                certificates.map { certificate in
-                    .object([
-                        .init("subject", .string(certificate.subject.description)),
-                        .init("fingerprint", .fingerprint(sha256: certificate.sha256Fingerprint)),
-                        .init("pem", .string(certificate.pem)),
-                    ])
-                }),
+            "name": item.label, "file": file.path, "dry_run": global.dryRun, "chain_complete": isComplete,
+            "certificates": certificates.map { certificate -> Members in
+                [
+                    "subject": certificate.subject.description,
+                    "fingerprint": Value.fingerprint(sha256: certificate.sha256Fingerprint), "pem": certificate.pem,
+                ]
+            },
         ])
     }
 
@@ -108,7 +105,7 @@ struct CertificateExportCommand: ParsableCommand, ContentWriter {
         guard chain else { return "Wrote \(name)." }
         let hasRoot = root && isComplete && certificates.count > 1
         let above = certificates.count - (noLeaf ? 0 : 1) - (hasRoot ? 1 : 0)
-        let parts = (noLeaf ? [] : ["leaf"]) + (above > 0 ? [Phrases.counted(above, "intermediate")] : [])
+        let parts = (noLeaf ? [] : ["leaf"]) + (above > 0 ? [Plural.counted(above, "intermediate")] : [])
         var text = "Wrote \(name): " + parts.joined(separator: " + ")
         text += hasRoot ? " + root." : ", no root."
         // Clients have the roots that the system has. Without a system list, the note is printed.

@@ -5,7 +5,7 @@ import KeyfobPrimitives
 import KeyfobOpenSSL
 
 /// `keyfob cert import`: stores certificates from files on the token.
-struct CertificateImportCommand: ParsableCommand {
+struct CertificateImportCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "import", "Store certificates, such as those of intermediate authorities.",
         examples: Examples(
@@ -31,8 +31,7 @@ struct CertificateImportCommand: ParsableCommand {
 
     func validate() throws { if let label { try NewName.check(label) } }
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         try passphrase.check(reading: files)
         let read = passphrase.reading(global)
         var contents = IdentityFiles(
@@ -90,14 +89,12 @@ struct CertificateImportCommand: ParsableCommand {
                 ?? "sha256:" + certificate.sha256Fingerprint.hexadecimal.prefix(16)
         }
         let document = Document([
-            "changed": .boolean(!global.dryRun && results.contains { $0.isNew }), "keychain": .string(keychain.name),
-            "dry_run": .boolean(global.dryRun),
-            "certificates": .array(
-                results.map { result in
-                    .object(
-                        [.init("new", .boolean(result.isNew)), .init("name", .string(name(result.certificate)))]
-                            + CertificatePhrases.members(result.certificate, on: now))
-                }),
+            "changed": !global.dryRun && results.contains { $0.isNew }, "keychain": keychain.name,
+            "dry_run": global.dryRun,
+            "certificates": results.map { result -> Members in
+                ["new": result.isNew, "name": name(result.certificate)]
+                    + CertificatePhrases.members(result.certificate, on: now)
+            },
         ])
         var lines = results.map { result in
             let verb = !result.isNew ? "Unchanged:" : global.dryRun ? "Would store" : "Stored"

@@ -3,7 +3,7 @@ import Keyfob
 import KeyfobPrimitives
 
 /// `keyfob cert rm`: removes a certificate but not its key.
-struct CertificateRemoveCommand: ParsableCommand {
+struct CertificateRemoveCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "rm", "Remove a certificate; its key stays.",
         examples: Examples("keyfob cert rm old", "keyfob cert rm sha256:9a11 --yes", "keyfob cert rm old --dry-run"),
@@ -17,9 +17,9 @@ struct CertificateRemoveCommand: ParsableCommand {
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
-    func run() throws {
+    func run(_ output: Output) throws {
         let removal = Removal(
-            kind: "certificate", ifExists: ifExists, global: global, output: try global.output(),
+            kind: "certificate", ifExists: ifExists, global: global, output: output,
             furtherOfNothing: Self.members(kept: []))
         let keychain = try global.openKeychain()
         let found = try removal.find(name) { try name.own.certificate(in: keychain) }
@@ -51,7 +51,7 @@ struct CertificateRemoveCommand: ParsableCommand {
     /// The members that report the remaining items.
     ///
     /// - Parameter kept: The other names under which the certificate stays.
-    private static func members(kept: [String]) -> [Value.Member] {
-        [.init("kept", .array(kept.map { .string($0) }))]
+    private static func members(kept: [String]) -> Members {
+        ["kept": kept]
     }
 }

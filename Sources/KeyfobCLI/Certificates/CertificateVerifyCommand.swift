@@ -4,7 +4,7 @@ import Keyfob
 import KeyfobOpenSSL
 
 /// `keyfob cert verify`: verifies a certificate, and reports why it is not accepted.
-struct CertificateVerifyCommand: ParsableCommand {
+struct CertificateVerifyCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "verify", "Verify a certificate: chain, trust, dates, host and usage.",
         examples: Examples(
@@ -48,19 +48,17 @@ struct CertificateVerifyCommand: ParsableCommand {
         if host?.isEmpty == true { throw ValidationError("A host must not be empty.") }
     }
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         let host = try host.map(HostName.init)
         let keychain = try global.openKeychainIfThere()
         let (leaf, others, name) = try certificate.load(waiting: global.timeout) {
             try keychain ?? global.openKeychain()
         }
-        func certificates(_ files: [FileArgument]) throws -> [Certificate] {
-            try files.flatMap { try KeyFile.certificates($0.read(waiting: global.timeout), fileName: $0.name) }
-        }
         let policy = TrustPolicy(
-            includesSystem: !noSystem, includesKeychain: !noKeychain, anchors: try certificates(anchors))
-        let (intermediates, date) = (try others + certificates(untrusted), at?.date ?? Date())
+            includesSystem: !noSystem, includesKeychain: !noKeychain,
+            anchors: try anchors.flatMap { try $0.certificates(waiting: global.timeout) })
+        let intermediates = try others + untrusted.flatMap { try $0.certificates(waiting: global.timeout) }
+        let date = at?.date ?? Date()
         let result: CertificateVerification
         if let keychain {
             result = try keychain.certificates.verify(
@@ -84,9 +82,9 @@ struct CertificateVerifyCommand: ParsableCommand {
         }
         try output.emit(
             Document([
-                "name": .string(name), "trusted": true, "origin": .optional(result.origin?.rawValue),
-                "usage": .string(usage.usage.rawValue), "host": .optional(host?.text), "at": .time(result.date),
-                "chain": .array(result.chain.map { .object(CertificatePhrases.members($0, on: result.date)) }),
+                "name": name, "trusted": true, "origin": result.origin?.rawValue, "usage": usage.usage.rawValue,
+                "host": host?.text, "at": result.date,
+                "chain": result.chain.map { CertificatePhrases.members($0, on: result.date) },
             ]), sentence: "ok  \(chain) (\(origin))")
     }
 }

@@ -6,6 +6,9 @@ struct ErrorForm: Equatable {
     /// File formats, which do not apply to errors.
     private static let fileFormats: Set<String> = ["pem", "der", "ssh", "pkcs12"]
 
+    /// The form for the arguments of this process.
+    static var current: ErrorForm { ErrorForm(Array(CommandLine.arguments.dropFirst())) }
+
     init(_ arguments: [String], environmentFormat: String? = Environment.nonEmpty("KEYFOB_FORMAT")) {
         var format = environmentFormat
         var isVerbose = false
@@ -24,4 +27,7 @@ struct ErrorForm: Equatable {
         isJSON = format == "json" || options.contains("--json")
         self.isVerbose = isVerbose
     }
+
+    /// The text of a failure for standard error.
+    func text(of failure: Failure) -> String { isJSON ? failure.json : failure.text(verbose: isVerbose) }
 }

@@ -55,18 +55,12 @@ struct Failure {
     }
 
     /// One line of JSON for standard error.
-    var json: String { Document(members: [.init("error", value)]).value.json + "\n" }
+    var json: String { Document(["error": value]).value.json + "\n" }
 
     /// The failure as a value of a document.
-    var value: Value {
-        var error: [Value.Member] = [
-            .init("code", .string(code)),
-            .init("exit", .integer(Int64(status.rawValue))),
-            .init("message", .string(message)),
-        ]
-        if let hint { error.append(.init("hint", .string(hint))) }
-        error.append(.init("details", .object(details.map { .init($0.name, .string($0.value)) })))
-        return .object(error)
+    var value: Members {
+        ["code": code, "exit": status.rawValue, "message": message] + (hint.map { ["hint": $0] } ?? [:])
+            + ["details": Members(details)]
     }
 
     /// Hints may have several lines. Names in them are untrusted, so all other control characters are escaped.

@@ -92,7 +92,9 @@ extension GlobalOptions {
     /// The PIN source on the command line.
     ///
     /// It takes precedence over the source in the token's URI, which takes precedence over that of the environment.
-    var explicitPINSource: String? { pinSource }
+    var explicitPINSource: PINSource? {
+        get throws { try pinSource.map { try PINSource(parsing: $0) } }
+    }
 
     /// The PIN source of `KEYFOB_PIN_SOURCE`.
     var environmentPINSource: String? { Environment.nonEmpty("KEYFOB_PIN_SOURCE") }

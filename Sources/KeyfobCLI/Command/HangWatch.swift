@@ -114,14 +114,9 @@ enum HangWatch {
     }
 
     private static func end(_ error: KeychainError, isSilent: Bool) -> Never {
-        let failure = Failure(
-            KeychainError(
-                error.code, error.message,
-                remedies: error.remedies
-                    + ["The next command undoes what this one began; it finishes a removal."],
-                details: error.details))
-        let form = ErrorForm(Array(CommandLine.arguments.dropFirst()))
-        if !isSilent { StandardError.writeLast(form.isJSON ? failure.json : failure.text(verbose: form.isVerbose)) }
+        let remedy: Remedy = "The next command undoes what this one began; it finishes a removal."
+        let failure = Failure(error.replacing(remedies: error.remedies + [remedy]))
+        if !isSilent { StandardError.writeLast(ErrorForm.current.text(of: failure)) }
         // A recorded signal determines the exit status.
         let status = Interruption.request.map { ExitStatus.signalled($0) } ?? failure.status
         RunningChildren.end()

@@ -5,13 +5,6 @@ import Foundation
 struct Moment: ExpressibleByArgument {
     let date: Date
 
-    init?(argument: String) {
-        guard let date = Date(argument: argument) else { return nil }
-        self.date = date
-    }
-}
-
-extension Date {
     /// Parses a day, such as `2026-05-02`, or an RFC 3339 time, whose fraction of a second is dropped; `nil` for other
     /// text and for invalid days.
     init?(argument text: String) {
@@ -30,6 +23,6 @@ extension Date {
         let (hours, minutes) = (number(offset.dropFirst().prefix(2)), number(offset.suffix(2)))
         guard hour < 24, minute < 60, second < 60, hours < 24, minutes < 60 else { return nil }
         let ahead = (hours * 3600 + minutes * 60) * (offset.hasPrefix("-") ? -1 : 1)
-        self = start + Double(hour * 3600 + minute * 60 + second - ahead)
+        date = start + Double(hour * 3600 + minute * 60 + second - ahead)
     }
 }

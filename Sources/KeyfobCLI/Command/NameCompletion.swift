@@ -10,29 +10,16 @@ enum NameCompletion {
 
     /// Names of passwords in the keychain on the line, if it is unlocked.
     static var passwords: CompletionKind {
-        .custom { words, _, prefix in
-            do {
-                let keychain = try Keychain.open(keychain(in: words), options: options)
-                guard keychain.isUnlocked else { return [] }
-                let names = keychain.passwordNames(prefix: literalStart(of: prefix), limit: .max, within: budget)
-                return candidates(names, for: CompletionShell.requesting)
-            } catch {
-                return []
-            }
+        names { words, start in
+            let keychain = try open(words)
+            guard keychain.isUnlocked else { return [] }
+            return keychain.passwordNames(prefix: start, limit: .max, within: budget)
         }
     }
 
     /// Names of keychains.
     static var keychains: CompletionKind {
-        .custom { _, _, prefix in
-            do {
-                let start = literalStart(of: prefix)
-                let names = try Keychains().listing().names.filter { $0.utf8.starts(with: start.utf8) }
-                return candidates(names, for: CompletionShell.requesting)
-            } catch {
-                return []
-            }
-        }
+        names { _, _ in try Keychains().listing().names }
     }
 
     /// Names of identities and certificates, and of keys if the keychain is unlocked.
@@ -76,48 +63,35 @@ enum NameCompletion {
         }
     }
 
-    /// The labels that `find` returns for the keychain on the line.
-    private static func labels(_ find: @escaping @Sendable (Keychain) throws -> [String?]) -> CompletionKind {
-        .custom { words, _, prefix in
-            do {
-                let found = try find(Keychain.open(keychain(in: words), options: options))
-                let start = literalStart(of: prefix)
-                let fitting = Set(found.compactMap(\.self)).filter { $0.utf8.starts(with: start.utf8) }.sorted()
-                return candidates(fitting, for: CompletionShell.requesting)
-            } catch {
-                return []
-            }
-        }
-    }
-
     /// Names of certificates and files, for arguments that take either.
     static var certificates: CompletionKind {
-        .custom { words, _, prefix in
-            let start = literalStart(of: prefix)
-            var names = Set(files(start))
-            do {
-                names.formUnion(
-                    try Keychain.open(keychain(in: words), options: options).certificates.publicCertificates()
-                        .compactMap(\.label))
-            } catch {
-                // Without a keychain, only files are offered.
-            }
-            return candidates(
-                names.filter { $0.utf8.starts(with: start.utf8) }.sorted(), for: CompletionShell.requesting)
+        names { words, start in
+            // Without a keychain, only files are offered.
+            let items = (try? open(words).certificates.publicCertificates()) ?? []
+            return files(start) + items.compactMap(\.label)
         }
     }
 
     /// Labels of the tokens that have keychains. Modules are not loaded, because some take seconds.
     static var tokens: CompletionKind {
-        .custom { _, _, prefix in
-            do {
-                let start = literalStart(of: prefix)
-                let labels = Set(try Keychains().listing().keychains.map(\.tokenLabel))
-                return candidates(
-                    labels.filter { $0.utf8.starts(with: start.utf8) }.sorted(), for: CompletionShell.requesting)
-            } catch {
-                return []
-            }
+        names { _, _ in try Keychains().listing().keychains.map(\.tokenLabel) }
+    }
+
+    /// The labels that `find` returns for the keychain on the line.
+    private static func labels(_ find: @escaping @Sendable (Keychain) throws -> [String?]) -> CompletionKind {
+        names { words, _ in try find(open(words)).compactMap(\.self) }
+    }
+
+    /// The names that `find` returns for the words of the line and the start of the last word.
+    private static func names(
+        _ find: @escaping @Sendable (_ words: [String], _ start: String) throws -> [String]
+    ) -> CompletionKind {
+        .custom { words, _, prefix in
+            let start = literalStart(of: prefix)
+            // An error leaves nothing to complete, and there is no place to print it.
+            let found = (try? find(words, start)) ?? []
+            let fitting = Set(found).filter { $0.utf8.starts(with: start.utf8) }.sorted()
+            return candidates(fitting, for: CompletionShell.requesting)
         }
     }
 
@@ -164,26 +138,13 @@ enum NameCompletion {
         String(word.unicodeScalars.prefix { !"\\'\"$`~".unicodeScalars.contains($0) })
     }
 
-    private static var options: Keychain.Options {
+    /// Opens the keychain named by the words typed so far, else by the environment, in the same order as for commands.
+    private static func open(_ words: [String]) throws -> Keychain {
         var options = Keychain.Options()
         options.isOneShot = true
         options.timeout = budget
-        return options
-    }
-
-    /// The keychain named by the words typed so far, else by the environment, in the same order as for commands.
-    private static func keychain(in words: [String]) throws -> String? {
-        func value(of names: String...) -> String? {
-            for (word, next) in zip(words, words.dropFirst()) where names.contains(word) { return next }
-            return words.last { $0.hasPrefix("\(names[0])=") }.map { String($0.dropFirst(names[0].count + 1)) }
-        }
-        if let named = value(of: "--keychain", "-k") { return named }
-        if let attached = words.prefix(while: { $0 != "--" }).last(where: { $0.hasPrefix("-k") && $0.utf8.count > 2 }) {
-            let value = attached.dropFirst(2)
-            return String(value.hasPrefix("=") ? value.dropFirst() : value)
-        }
-        if let token = value(of: "--token") { return try GlobalOptions.keychainName(onToken: token) }
-        if let named = Environment.nonEmpty("KEYFOB_KEYCHAIN") { return named }
-        return try Environment.nonEmpty("KEYFOB_TOKEN").map(GlobalOptions.keychainName(onToken:))
+        let named = try SelectedKeychain.keychain(in: words) ?? Environment.nonEmpty("KEYFOB_KEYCHAIN")
+        let token = named == nil ? Environment.nonEmpty("KEYFOB_TOKEN") : nil
+        return try Keychain.open(named ?? token.map(GlobalOptions.keychainName(onToken:)), options: options)
     }
 }

@@ -38,7 +38,7 @@ extension GlobalOptions {
             options.pinDescriptorTimeout = timeout.duration
         }
         // The library reads KEYFOB_PIN_SOURCE itself, because a source in the token's URI takes precedence over it.
-        options.pinSource = try explicitPINSource.map { try PINSource(parsing: $0) }
+        options.pinSource = try explicitPINSource
         options.allowsInsecureFiles = insecureFile
         options.allowsFinalTry = allowsFinalTry
         return options
@@ -158,9 +158,7 @@ extension Keychain.Options {
             StandardError.write("keyfob: waiting for the token\(Self.reason(call)).\n")
         }
     }
-}
 
-extension Keychain.Options {
     /// The reason why a call of the token may take long.
     private static func reason(_ call: String) -> String {
         call == PKCS11Function.login.rawValue
@@ -181,13 +179,8 @@ struct TerminalPrompter: Prompter {
     func readSecret(prompt: String, confirm: Bool) throws(KeychainError) -> SecretBytes {
         let hint = "Give a source: --pin-source file:… | credential:… | env:…"
         let question = TerminalSafe.text(prompt) + ": "
-        do {
-            return try confirm
-                ? terminal.readNewSecret(question, hint: hint) : terminal.readSecret(question, hint: hint)
-        } catch let error as KeychainError {
-            throw error
-        } catch {
-            throw KeychainError(.failed, "the terminal cannot be used.", cause: error)
+        return try KeychainError.wrapping("the terminal cannot be used.") {
+            try confirm ? terminal.readNewSecret(question, hint: hint) : terminal.readSecret(question, hint: hint)
         }
     }
 }

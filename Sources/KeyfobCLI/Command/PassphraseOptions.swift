@@ -46,10 +46,9 @@ struct PassphraseOptions: ParsableArguments {
             guard let source = try source(), !source.isInteractive else { throw error }
             // Commands are abbreviated, because they may contain secrets.
             let text = source.description.hasPrefix("cmd:") ? "cmd:…" : ShellWord.quoted(source.description)
-            throw KeychainError(
-                error.code, error.message,
-                hint: "Try again, or check the source: --pass-source \(text) (a trailing newline is ignored)",
-                details: error.details, cause: error.cause)
+            throw error.replacing(remedies: [
+                "Try again, or check the source: --pass-source \(text) (a trailing newline is ignored)"
+            ])
         }
     }
 

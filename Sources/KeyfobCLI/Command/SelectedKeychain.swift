@@ -5,8 +5,16 @@ import Keyfob
 /// The arguments are not parsed, because the error may be in them.
 enum SelectedKeychain {
     /// The keychain that the arguments select; `nil` if they select none.
-    static var name: String? {
-        let words = CommandLine.arguments.dropFirst().prefix { $0 != "--" }
+    ///
+    /// If their token has no keychain or cannot be read, that is the error being reported.
+    static var name: String? { try? keychain(in: CommandLine.arguments) }
+
+    /// The keychain that the words of a command line select; `nil` if they select none.
+    ///
+    /// - Parameter words: The name of the program and its arguments.
+    /// - Throws: `KeychainError` if the keychain of the token cannot be determined.
+    static func keychain(in words: [String]) throws -> String? {
+        let words = words.dropFirst().prefix { $0 != "--" }
         var keychain: String?
         var token: String?
         for (word, next) in zip(words, words.dropFirst().map(Optional.some) + [nil]) {
@@ -18,8 +26,7 @@ enum SelectedKeychain {
                 token = word.dropping(prefix: "--token=") ?? token
             }
         }
-        // If the token has no keychain or cannot be read, that is the error being reported.
-        return keychain ?? token.flatMap { try? GlobalOptions.keychainName(onToken: $0) }
+        return try keychain ?? token.map(GlobalOptions.keychainName(onToken:))
     }
 
     /// The keychain of commands that select none. Errors are ignored, because another error is being reported.

@@ -3,7 +3,7 @@ import Foundation
 import Keyfob
 
 /// `keyfob identity check`: tries an identity out, including a real signature.
-struct IdentityCheckCommand: ParsableCommand {
+struct IdentityCheckCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "check", "Test an identity: key, certificate, chain, trust, dates and a real signature.",
         examples: Examples(
@@ -23,23 +23,22 @@ struct IdentityCheckCommand: ParsableCommand {
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         let keychain = try global.openKeychain()
         let identity = try name.identity(in: keychain)
         let findings = try keychain.identities.check(identity)
         let wording = Wording(keychain: keychain.name)
         let document = Document([
-            "name": .optional(identity.label), "keychain": .string(keychain.name),
-            "ok": .boolean(!findings.contains { $0.state == .bad }),
-            "trusted": .boolean(findings.contains { $0.name == "trust" && $0.state == .good }),
-            "findings": .array(
-                findings.map { finding in
-                    .object([
-                        .init("name", .string(finding.name)), .init("state", .string(finding.state.rawValue)),
-                        .init("text", .string(finding.text)), .init("hint", .optional(wording.text(finding.remedies))),
-                    ] + finding.details.sorted { $0.key < $1.key }.map { .init($0.key, .string($0.value)) })
-                }),
+            "name": identity.label, "keychain": keychain.name, "ok": !findings.contains { $0.state == .bad },
+            "trusted": findings.contains { $0.name == "trust" && $0.state == .good },
+            "findings": findings.map { finding -> Members in
+                let members: Members = [
+                    "name": finding.name, "state": finding.state.rawValue, "text": finding.text,
+                    "hint": wording.text(finding.remedies),
+                ]
+                let details = finding.details.sorted { $0.key < $1.key }
+                return members + Members(details.map { (name: $0.key, value: $0.value) })
+            },
         ])
         try output.emit(
             document, text: text(findings.filter { !output.isQuiet || $0.state != .good }, wording, output.colour))

@@ -6,7 +6,7 @@ import KeyfobOpenSSL
 import PKCS11
 
 /// `keyfob identity create`: makes a key on the token and a certificate for it, in one step.
-struct IdentityCreateCommand: ParsableCommand {
+struct IdentityCreateCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "create", "Make a key on the token and a certificate for it, in one step.",
         examples: Examples(
@@ -44,8 +44,7 @@ struct IdentityCreateCommand: ParsableCommand {
         }
     }
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         guard let description = try issuance.description() else { return }
         let specification = IdentitySpecification(
             subject: try wishes.name(), extensions: try wishes.extensions(for: key.algorithm),
@@ -68,11 +67,10 @@ struct IdentityCreateCommand: ParsableCommand {
                 sentence: "Would make identity \"\(TerminalSafe.text(name))\": \(specification.key), "
                     + "issuer \(TerminalSafe.text(description.description)).")
         }
-        let steps = Steps(output)
         let made: IdentityInstallation
         do {
             made = try Waiting.notice("issuer \(description.description)", isShown: global.showsProgress) {
-                try keychain.identities.create(name, specification, issuer: issuer) { steps.add($0) }
+                try keychain.identities.create(name, specification, issuer: issuer) { output.tell(step: $0) }
             }
         } catch let error as KeychainError where ifMissing && error.code == .duplicateItem {
             // Another process has made the identity first.
@@ -95,19 +93,18 @@ struct IdentityCreateCommand: ParsableCommand {
     }
 
     /// The values known before the certificate is made: the requested ones that the issuer cannot change.
-    private func known(_ specification: IdentitySpecification, issuer: IssuerDescription) -> [String: Value] {
-        let names = specification.extensions.subjectAlternativeNames.compactMap { name -> Value? in
-            if case .dns(let host) = name { return .string(host) }
-            return nil
+    private func known(_ specification: IdentitySpecification, issuer: IssuerDescription) -> Members {
+        let names = specification.extensions.subjectAlternativeNames.compactMap { name -> String? in
+            if case .dns(let host) = name { host } else { nil }
         }
-        var known: [String: Value] = ["key": .string(specification.key.description), "dns_names": .array(names)]
+        var known: Members = ["key": specification.key.description, "dns_names": names]
         guard issuer.isLocal else { return known }
-        known["is_authority"] = .boolean(wishes.authority)
+        known += ["is_authority": wishes.authority]
         // A self-signed certificate without a subject gets one of its names as the subject.
         guard !specification.subject.isEmpty else { return known }
-        known["subject"] = .string(specification.subject.description)
-        known["common_name"] = .optional(specification.subject.commonName)
-        if issuer == .itself { known["issuer"] = .string(specification.subject.description) }
+        let subject = specification.subject.description
+        known += ["subject": subject, "common_name": specification.subject.commonName]
+        if issuer == .itself { known += ["issuer": subject] }
         return known
     }
 
@@ -121,18 +118,6 @@ struct IdentityCreateCommand: ParsableCommand {
     private func remark(_ certificate: Certificate, _ now: Date) -> String {
         guard let seconds = issuance.seconds, certificate.notAfter < now + seconds - 86_400 else { return "" }
         return "\n  note    the issuer granted a shorter lifetime than requested"
-    }
-}
-
-/// The steps of a slow issuer, printed with `-v` when they are done.
-struct Steps: Sendable {
-    private let isShown: Bool
-
-    init(_ output: Output) { isShown = output.verbosity > 0 }
-
-    /// Records a step.
-    func add(_ step: String) {
-        if isShown { StandardError.write("keyfob: \(TerminalSafe.text(step))\n") }
     }
 }
 
@@ -151,7 +136,7 @@ enum IdentityPhrases {
             uri: try keychain.objects.uri(of: identity).description, issuer: identity.renewalPolicy?.issuer, kept: kept,
             trust: trust, chain: try keychain.certificates.chain(of: certificate))
         return Document(
-            members: members
+            members
                 + CertificatePhrases.members(certificate, on: Date(), isReplaced: identity.nameOfVersion != nil))
     }
 
@@ -163,10 +148,10 @@ enum IdentityPhrases {
     ///   - known: The values that are known without a certificate, as in `CertificatePhrases.members`.
     static func plan(
         _ name: String, _ keychain: Keychain, issuer: IssuerDescription?, certificate: Certificate? = nil,
-        known: [String: Value] = [:]
+        known: Members = [:]
     ) -> Document {
         Document(
-            members: members(
+            members(
                 of: name, isChanged: false, isDryRun: true, keychain, uri: nil, issuer: issuer, kept: nil, trust: nil,
                 chain: nil)
                 + CertificatePhrases.members(certificate, on: Date(), known: known))
@@ -181,17 +166,13 @@ enum IdentityPhrases {
     private static func members(
         of name: String?, isChanged: Bool, isDryRun: Bool, _ keychain: Keychain, uri: String?,
         issuer: IssuerDescription?, kept: [String]?, trust: StaleTrust?, chain: CertificateChain?
-    ) -> [Value.Member] {
-        func list(_ names: [String]) -> Value { .array(names.map { .string($0) }) }
-        return [
-            .init("changed", .boolean(isChanged)), .init("dry_run", .boolean(isDryRun)), .init("name", .optional(name)),
-            .init("keychain", .string(keychain.name)), .init("token", .string(keychain.tokenLabel)),
-            .init("uri", .optional(uri)), .init("issuer_policy", .optional(issuer?.description)),
-            .init("kept", kept.map { list($0) } ?? .null),
-            .init("trust_stays_with", kept.map { _ in list(trust?.versions ?? []) } ?? .null),
-            .init("hint", .optional(trust.map { Wording(keychain: keychain.name).command($0.operation) })),
-            .init("chain_complete", chain.map { .boolean($0.isComplete) } ?? .null),
-            .init("chain_length", chain.map { .count($0.certificates.count) } ?? .null),
+    ) -> Members {
+        [
+            "changed": isChanged, "dry_run": isDryRun, "name": name, "keychain": keychain.name,
+            "token": keychain.tokenLabel, "uri": uri, "issuer_policy": issuer?.description, "kept": kept,
+            "trust_stays_with": kept.map { _ in trust?.versions ?? [] },
+            "hint": trust.map { Wording(keychain: keychain.name).command($0.operation) },
+            "chain_complete": chain?.isComplete, "chain_length": chain?.certificates.count,
         ]
     }
 
@@ -213,7 +194,7 @@ enum IdentityPhrases {
     static func chain(_ chain: CertificateChain, withoutGivenRoot hasRoot: Bool = false) -> String {
         guard let last = chain.certificates.last else { return "" }
         let count = max(0, chain.certificates.count - (chain.isComplete ? 2 : 1))
-        let counted = Phrases.counted(count, "intermediate")
+        let counted = Plural.counted(count, "intermediate")
         if chain.isComplete { return chain.certificates.count == 1 ? "Self-signed." : "Chain complete (\(counted))." }
         // Servers do not send the root, and it is usually not stored. A chain up to an authority is sufficient for a
         // server.

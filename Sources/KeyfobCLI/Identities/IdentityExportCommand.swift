@@ -44,16 +44,13 @@ struct IdentityExportCommand: ParsableCommand, ContentWriter {
                 remedies: [Remedy("Use it in place", .showURI(label)), Remedy("Public parts", .exportChain(label))],
                 details: ["key": label, "token": keychain.tokenLabel])
         }
-        let members: [Value.Member] = [
-            .init("name", .string(label)), .init("file", .optional(destination)), .init("format", "pkcs12"),
-            .init("dry_run", .boolean(global.dryRun)),
-        ]
+        let members: Members = ["name": label, "file": destination, "format": "pkcs12", "dry_run": global.dryRun]
         let target = FileDestination(path: destination, mode: 0o600, timeout: global.timeout)
         let hasFile = try !target.isStandardOutput
         if global.dryRun {
-            let unknown = Value.Member(hasFile ? "bytes" : "pkcs12_b64", .null)
+            let unknown: Members = [hasFile ? "bytes" : "pkcs12_b64": Value.null]
             return try output.emit(
-                Document(members: members + [unknown]).telling(ofChange: false),
+                Document(members + unknown).telling(ofChange: false),
                 sentence: "Dry run: no file was written.")
         }
         let isDocument = !hasFile && output.format.isMachineReadable
@@ -62,13 +59,13 @@ struct IdentityExportCommand: ParsableCommand, ContentWriter {
         let secret = try passphrase.read(.file(fileName, isNew: true), global)
         let data = try keychain.identities.export(identity, passphrase: secret)
         if isDocument {
-            let document = Document(members: members + [.init("pkcs12_b64", .base64(data))])
+            let document = Document(members + ["pkcs12_b64": Value.base64(data)])
             return try output.emit(document.telling(ofChange: false), sentence: "")
         }
         let isChanged = try target.write(SecretBytes(data), isPrivateKey: true, force: force)
         guard hasFile else { return }
         try output.emit(
-            Document(members: members + [.init("bytes", .count(data.count))]).telling(ofChange: isChanged),
+            Document(members + ["bytes": data.count]).telling(ofChange: isChanged),
             sentence: "Wrote \(TerminalSafe.text(fileName)): key, certificate and chain, encrypted with the "
                 + "passphrase.")
     }

@@ -6,7 +6,7 @@ import KeyfobOpenSSL
 import PKCS11
 
 /// `keyfob identity import`: moves a key and its certificates from files to the token.
-struct IdentityImportCommand: ParsableCommand {
+struct IdentityImportCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "import", "Move a key and its certificates from files onto the token.",
         examples: Examples(
@@ -58,8 +58,7 @@ struct IdentityImportCommand: ParsableCommand {
         if let label { try NewName.check(label) }
     }
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         try passphrase.check(reading: files + [key, cert, chain].compactMap { $0 })
         let read = passphrase.reading(global)
         var contents = IdentityFiles(
@@ -79,18 +78,14 @@ struct IdentityImportCommand: ParsableCommand {
         let now = Date()
         for pair in pairs where !allowExpired {
             let name = label ?? CertificatePhrases.subject(pair.certificate)
-            if let failure = CertificatePhrases.failure(
-                pair.certificate, name: name, on: now,
-                remark: "Continue anyway: --allow-expired")
-            {
-                throw failure
-            }
+            try CertificatePhrases.requireValid(pair.certificate, name: name, on: now)
         }
         let keychain = try global.openKeychain()
-        let fileNames = ListOfNames(contents.keys.map(\.fileName) + contents.certificates.map(\.fileName)).text
+        let fileNames = (contents.keys.map(\.fileName) + contents.certificates.map(\.fileName)).distinct
+            .joined(separator: ", ")
         let summary =
-            "\(fileNames): \(Phrases.counted(contents.keys.count, "private key")), "
-            + Phrases.counted(contents.certificates.count, "certificate")
+            "\(fileNames): \(Plural.counted(contents.keys.count, "private key")), "
+            + Plural.counted(contents.certificates.count, "certificate")
             + (contents.isIntegrityChecked.map { $0 ? ", integrity ok" : ", without an integrity check" } ?? "")
         let wanted = pairs.enumerated().map { index, _ in label.map { pairs.count == 1 ? $0 : "\($0)-\(index + 1)" } }
         for (pair, name) in zip(pairs, wanted) {
@@ -103,7 +98,7 @@ struct IdentityImportCommand: ParsableCommand {
             (contents.keysWithoutCertificate, "private key", "without a certificate"),
             (contents.unreadableKeys.count, "private key", "that cannot be read"),
             (contents.succeededCertificates, "certificate", "that a newer one of the same key replaces"),
-        ].filter { $0.0 > 0 }.map { "Not imported: \(Phrases.counted($0.0, $0.1)) \($0.2)." }
+        ].filter { $0.0 > 0 }.map { "Not imported: \(Plural.counted($0.0, $0.1)) \($0.2)." }
         let given = contents.certificates.map(\.certificate)
         let kinds = pairs.map(\.key.publicKey).filter { keychain.keys.hasKey($0) != true }.map {
             $0.algorithm == .ed25519
@@ -126,13 +121,11 @@ struct IdentityImportCommand: ParsableCommand {
             } catch let error as KeychainError {
                 let isNameTaken = error.code == .duplicateItem && error.details["taken"] == nil
                 let done = imports.map { "\"\($0.identity.label ?? "")\"" }
-                throw KeychainError(
-                    error.code,
-                    error.message + (done.isEmpty ? "" : " Imported before that: \(done.joined(separator: ", "))."),
+                throw error.replacing(
+                    message: error.message
+                        + (done.isEmpty ? "" : " Imported before that: \(done.joined(separator: ", "))."),
                     remedies: isNameTaken
-                        ? [Remedy("Replace it", .change(.replacing)), Remedy("Keep both", .change(.name))]
-                        : error.remedies,
-                    details: error.details, cause: error.cause)
+                        ? [Remedy("Replace it", .change(.replacing)), Remedy("Keep both", .change(.name))] : nil)
             }
         }
         let reports = try imports.map { try IdentityImportReport($0, in: keychain) }
@@ -216,8 +209,8 @@ struct IdentityImportCommand: ParsableCommand {
         _ reports: [IdentityImportReport], isChanged: Bool, _ keychain: Keychain, _ now: Date
     ) -> Document {
         Document([
-            "changed": .boolean(isChanged), "dry_run": .boolean(global.dryRun), "keychain": .string(keychain.name),
-            "identities": .array(reports.map { $0.value(on: now) }),
+            "changed": isChanged, "dry_run": global.dryRun, "keychain": keychain.name,
+            "identities": reports.map { $0.members(on: now) },
         ])
     }
 }

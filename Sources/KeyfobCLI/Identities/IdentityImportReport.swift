@@ -56,15 +56,14 @@ struct IdentityImportReport {
         isPlan = true
     }
 
-    /// The value of the identity in a document.
-    func value(on now: Date) -> Value {
-        let members: [Value.Member] = [
-            .init("name", .optional(name)), .init("changed", .boolean(!isUnchanged && !isPlan)),
-            .init("extractable", .boolean(isExtractable)), .init("certificates_added", .count(addedCertificates)),
-            .init("certificates_known", .count(knownCertificates)), .init("chain_complete", .boolean(isComplete)),
-            .init("kept", .array(kept.map { .string($0) })), .init("uri", .optional(uri)),
+    /// The members of the identity in a document.
+    func members(on now: Date) -> Members {
+        let members: Members = [
+            "name": name, "changed": !isUnchanged && !isPlan, "extractable": isExtractable,
+            "certificates_added": addedCertificates, "certificates_known": knownCertificates,
+            "chain_complete": isComplete, "kept": kept, "uri": uri,
         ]
-        return .object(members + CertificatePhrases.members(certificate, on: now))
+        return members + CertificatePhrases.members(certificate, on: now)
     }
 
     /// The lines about several identities, after a summary of the files.
@@ -109,10 +108,10 @@ struct IdentityImportReport {
     private func chainPhrase(_ keychain: Keychain) throws -> String {
         var parts: [String] = []
         if addedCertificates > 0 {
-            parts.append("\(Phrases.counted(addedCertificates, "intermediate")) \(isPlan ? "to be stored" : "stored")")
+            parts.append("\(Plural.counted(addedCertificates, "intermediate")) \(isPlan ? "to be stored" : "stored")")
         }
         if knownCertificates > 0 {
-            parts.append("\(Phrases.counted(knownCertificates, "intermediate")) known already")
+            parts.append("\(Plural.counted(knownCertificates, "intermediate")) known already")
         }
         if chain.isComplete, let root = chain.certificates.last {
             parts.append(try chain.certificates.count > 1 ? rootPhrase(root, keychain) : "self-signed")
@@ -120,7 +119,7 @@ struct IdentityImportReport {
             // The files have no issuer certificate, but the keychain may.
             let above = try keychain.certificates.chain(of: certificate).certificates.dropFirst()
             let count = above.count { !$0.isSelfSigned }
-            if count > 0 { parts.append("\(Phrases.counted(count, "intermediate")) known already") }
+            if count > 0 { parts.append("\(Plural.counted(count, "intermediate")) known already") }
             if count < above.count { parts.append("root known already") }
         }
         if parts.isEmpty {

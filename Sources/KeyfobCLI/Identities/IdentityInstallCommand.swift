@@ -4,7 +4,7 @@ import Keyfob
 import KeyfobOpenSSL
 
 /// `keyfob identity install`: stores an issued certificate for an existing key.
-struct IdentityInstallCommand: ParsableCommand {
+struct IdentityInstallCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "install", "Install an issued certificate for its key.",
         examples: Examples(
@@ -31,24 +31,16 @@ struct IdentityInstallCommand: ParsableCommand {
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
-        let own = try KeyFile.certificates(cert.read(waiting: global.timeout), fileName: cert.name)
-        let above = try chain.flatMap {
-            try KeyFile.certificates($0.read(waiting: global.timeout), fileName: $0.name)
-        }
+    func run(_ output: Output) throws {
+        let own = try cert.certificates(waiting: global.timeout)
+        let above = try chain.flatMap { try $0.certificates(waiting: global.timeout) }
         let now = Date()
         let keychain = try global.openKeychain()
         // The leaf of a bundle is the certificate for the key. If there is none, the error is about the certificate
         // that issued none of the others.
         let meant = try own.count > 1 ? keychain.identities.certificate(ofKeyNamed: name, among: own, on: now) : nil
-        let leaf = meant ?? own.first { one in !own.contains { $0 != one && $0.isIssued(by: one) } } ?? own[0]
-        if !allowExpired,
-            let failure = CertificatePhrases.failure(
-                leaf, name: cert.name, on: now, remark: "Continue anyway: --allow-expired")
-        {
-            throw failure
-        }
+        let leaf = meant ?? Certificate.leaf(of: own)
+        if !allowExpired { try CertificatePhrases.requireValid(leaf, name: cert.name, on: now) }
         guard !global.dryRun else {
             try keychain.identities.requireInstallable(name, certificate: leaf, fileName: cert.name)
             // The new certificate inherits the renewal policy of the current version.
@@ -94,8 +86,6 @@ struct IdentityInstallCommand: ParsableCommand {
     ///
     /// - Parameter leavesRootOut: `nil` if it is not known in advance.
     private static func document(_ document: Document, leavesRootOut: Bool?) -> Document {
-        Document(
-            members: document.members
-                + [Value.Member("root_left_out", leavesRootOut.map { .boolean($0) } ?? .null)])
+        Document(document.members + ["root_left_out": leavesRootOut])
     }
 }

@@ -5,7 +5,7 @@ import KeyfobOpenSSL
 import PKCS11
 
 /// `keyfob identity ls`: lists the identities and their states.
-struct IdentityListCommand: ParsableCommand {
+struct IdentityListCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "ls", "List the identities and their state.",
         examples: Examples(
@@ -14,8 +14,7 @@ struct IdentityListCommand: ParsableCommand {
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         let keychain = try global.openKeychain()
         let now = Date()
         let identities = try keychain.find(.identities.ordered(by: .label)).map { identity in
@@ -26,13 +25,13 @@ struct IdentityListCommand: ParsableCommand {
         }
         try output.emit(
             ListedCertificate.document(
-                identities, as: "identities", on: now, [.init("keychain", .string(keychain.name))]),
+                identities, as: "identities", on: now, ["keychain": keychain.name]),
             table: ListedCertificate.table(identities, hasKeys: true, on: now))
     }
 }
 
 /// `keyfob identity show`: shows one identity in full.
-struct IdentityShowCommand: ParsableCommand {
+struct IdentityShowCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "show", "Show an identity in full.",
         examples: Examples(
@@ -43,8 +42,7 @@ struct IdentityShowCommand: ParsableCommand {
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         let keychain = try global.openKeychain()
         let identity = try name.identity(in: keychain)
         let certificate = try identity.certificate()
@@ -53,13 +51,10 @@ struct IdentityShowCommand: ParsableCommand {
         let now = Date()
         let above = chain.certificates.dropFirst().map(CertificatePhrases.subject)
         let document = Document(
-            members: [
-                .init("name", .optional(identity.label)), .init("keychain", .string(keychain.name)),
-                .init("token", .string(keychain.tokenLabel)), .init("uri", .string(uri)),
-                .init("extractable", .boolean(identity.key.isExtractable)),
-                .init("created", .time(identity.creationDate)),
-                .init("chain_subjects", .array(above.map { .string($0) })),
-                .init("chain_complete", .boolean(chain.isComplete)),
+            [
+                "name": identity.label, "keychain": keychain.name, "token": keychain.tokenLabel, "uri": uri,
+                "extractable": identity.key.isExtractable, "created": identity.creationDate, "chain_subjects": above,
+                "chain_complete": chain.isComplete,
             ] + CertificatePhrases.members(certificate, on: now, isReplaced: identity.nameOfVersion != nil)
                 + CertificatePhrases.details(certificate))
         var lines = [("name", identity.label ?? ""), ("token", keychain.tokenLabel)]
@@ -67,6 +62,6 @@ struct IdentityShowCommand: ParsableCommand {
         if !above.isEmpty { lines.append(("chain", above.joined(separator: ", "))) }
         lines.append(("extractable", identity.key.isExtractable ? "yes" : "no"))
         lines.append(("uri", uri))
-        try output.emit(document, text: CertificatePhrases.text(lines))
+        try output.emit(document, text: Table.pairs(lines))
     }
 }

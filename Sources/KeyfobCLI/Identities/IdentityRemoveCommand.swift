@@ -4,7 +4,7 @@ import Keyfob
 import KeyfobPrimitives
 
 /// `keyfob identity rm`: destroys a key and its certificate.
-struct IdentityRemoveCommand: ParsableCommand {
+struct IdentityRemoveCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "rm", "Destroy a key together with its certificate.",
         examples: Examples(
@@ -24,9 +24,9 @@ struct IdentityRemoveCommand: ParsableCommand {
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
-    func run() throws {
+    func run(_ output: Output) throws {
         let removal = Removal(
-            kind: "identity", ifExists: ifExists, global: global, output: try global.output(),
+            kind: "identity", ifExists: ifExists, global: global, output: output,
             furtherOfNothing: IdentityRemainder().members)
         let keychain = try global.openKeychain()
         let found = try removal.find(name) { try name.own.identities(in: keychain) }
@@ -75,11 +75,8 @@ private struct IdentityRemainder {
     var keepsKey: Bool { !sharers.isEmpty }
 
     /// The members of the document about the removal.
-    var members: [Value.Member] {
-        [
-            .init("key_kept", .boolean(keepsKey)), .init("key_kept_for", .array(sharers.map { .string($0) })),
-            .init("kept", .array(versions.map { .string($0) })),
-        ]
+    var members: Members {
+        ["key_kept": keepsKey, "key_kept_for": sharers, "kept": versions]
     }
 
     /// Nothing remains.
@@ -95,17 +92,15 @@ private struct IdentityRemainder {
         func isRemoved(_ der: Data, _ label: String?) -> Bool {
             items.contains { $0.der == der } && labels.contains { $0.isIdentical(to: label ?? "") }
         }
-        var seen: Set<String> = []
         sharers = try keychain.find(.certificates).filter { item in
             guard let hash = item.attributes[.publicKeyHash]?.bytes, hashes.contains(hash) else { return false }
             return !isRemoved(item.der, item.label)
-        }.map { $0.label ?? "" }.filter { seen.insert($0).inserted }
+        }.map { $0.label ?? "" }.distinct
         guard let first = items.first, first.nameOfVersion == nil, let label = first.label else { return }
-        seen = []
         // An unreadable certificate in another access group must not prevent the removal.
         let older = ((try? keychain.identities.versions(of: first)) ?? [])
             .filter { $0.nameOfVersion != nil && !isRemoved($0.der, $0.label) }
-        versions = older.compactMap(\.label).filter { seen.insert($0).inserted }
+        versions = older.compactMap(\.label).distinct
         retirements = try keychain.identities.retirementWords(for: older, of: label, besides: items)
     }
 

@@ -2,9 +2,10 @@ import ArgumentParser
 import Foundation
 import Keyfob
 import KeyfobOpenSSL
+import KeyfobPrimitives
 
 /// `keyfob identity renew`: gets the next certificate under the same name.
-struct IdentityRenewCommand: ParsableCommand {
+struct IdentityRenewCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "renew", "Renew the certificate of an identity.",
         examples: Examples(
@@ -63,12 +64,11 @@ struct IdentityRenewCommand: ParsableCommand {
         }
     }
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         let keychain = try global.openKeychain()
         let now = Date()
         let identities = try name.map { [try $0.identity(in: keychain)] } ?? Self.renewable(in: keychain)
-        var documents: [Value] = []
+        var documents: [Members] = []
         var failures: [KeychainError] = []
         // Identities that were renewed now, and identities renewed before whose command still has to run.
         var (renewed, waiting): ([String], [String]) = ([], [])
@@ -78,7 +78,7 @@ struct IdentityRenewCommand: ParsableCommand {
             let label = identity.label ?? ""
             do {
                 let (document, outcome) = try renew(identity, keychain, output, now, pending)
-                documents.append(.object(document.members))
+                documents.append(document.members)
                 switch outcome {
                 case .renewed: renewed.append(label)
                 case .unchanged:
@@ -110,14 +110,12 @@ struct IdentityRenewCommand: ParsableCommand {
         }
         if all, identities.isEmpty { try output.say("Nothing to do: no identity has a known issuer.") }
         if output.format.isMachineReadable {
-            var members: [Value.Member] = [
-                .init("changed", .boolean(!renewed.isEmpty)), .init("dry_run", .boolean(global.dryRun)),
-                .init("keychain", .string(keychain.name)), .init("identities", .array(documents)),
-                .init("hook_status", status.map { .integer(Int64($0)) } ?? .null),
-                .init("hook_failure", hookFailure.map { Failure($0).value } ?? .null),
+            var members: Members = [
+                "changed": !renewed.isEmpty, "dry_run": global.dryRun, "keychain": keychain.name,
+                "identities": documents, "hook_status": status, "hook_failure": hookFailure.map { Failure($0).value },
             ]
-            if all { members.append(.init("failures", .array(failures.map { Failure($0).value }))) }
-            try output.emit(Document(members: members), sentence: "")
+            if all { members += ["failures": failures.map { Failure($0).value }] }
+            try output.emit(Document(members), sentence: "")
         }
         if let interruption { throw interruption }
         try throwFailure(failures, of: identities.count, hookFailure, output)
@@ -229,7 +227,7 @@ struct IdentityRenewCommand: ParsableCommand {
     /// The document about an unchanged identity. Empty unless it will be printed, because it reads all certificates of
     /// the keychain.
     private func document(unchanged identity: Identity, _ keychain: Keychain, _ output: Output) throws -> Document {
-        guard output.format.isMachineReadable else { return Document(members: []) }
+        guard output.format.isMachineReadable else { return Document([:]) }
         return try IdentityPhrases.document(identity, isChanged: false, keychain, isDryRun: global.dryRun)
     }
 
@@ -274,7 +272,7 @@ struct IdentityRenewCommand: ParsableCommand {
             return (try document(unchanged: identity, keychain, output), .unchanged)
         }
         let issuer = try description.resolved(for: keychain, global, issuance)
-        let steps = RenewalSteps()
+        let steps = Lock<[String]>([])
         // Recorded before the certificate is issued, so that a later renew runs the command if this process is killed.
         let isFirst = try exec != nil && !pending.contains(identity.label ?? "")
         if isFirst { try pending.add(identity.label ?? "") }
@@ -283,7 +281,7 @@ struct IdentityRenewCommand: ParsableCommand {
             made = try Waiting.notice("issuer \(description.description)", isShown: global.showsProgress) {
                 try keychain.identities.renew(
                     identity, key: wanted, lifetime: issuance.seconds, issuer: issuer
-                ) { steps.add($0) }
+                ) { step in steps.withLock { $0.append(TerminalSafe.text(step)) } }
             }
         } catch {
             let failure = error as? KeychainError
@@ -304,7 +302,8 @@ struct IdentityRenewCommand: ParsableCommand {
             return (try document(unchanged: current, keychain, output), .leftToAnother)
         }
         let end = RFC3339.day(of: try made.identity.certificate().notAfter)
-        try output.say("  " + (steps.all + ["certificate valid until \(end)"]).joined(separator: ", "))
+        let done = steps.withLock { $0 } + ["certificate valid until \(end)"]
+        try output.say("  " + done.joined(separator: ", "))
         try output.say("  installed" + made.kept.map { "; old certificate kept as \(TerminalSafe.text($0))" }.joined())
         let trust = try keychain.trust.stale(by: made)
         if let trust { try output.say("  " + IdentityPhrases.sentence(trust, keychain)) }

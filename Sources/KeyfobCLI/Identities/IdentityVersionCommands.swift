@@ -4,7 +4,7 @@ import Keyfob
 import KeyfobOpenSSL
 
 /// `keyfob identity use`: prefers an identity for a service, or puts an older version back into use.
-struct IdentityUseCommand: ParsableCommand {
+struct IdentityUseCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "use", "Prefer an identity for a service, or put an older version back into use.",
         examples: Examples(
@@ -33,8 +33,7 @@ struct IdentityUseCommand: ParsableCommand {
         }
     }
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         let service = try service.map { try ServiceName($0).text }
         let keychain = try global.openKeychain()
         let identity = try name.identity(in: keychain)
@@ -42,10 +41,7 @@ struct IdentityUseCommand: ParsableCommand {
         if let service {
             let isChanged = try !global.dryRun && keychain.identities.prefer(identity, for: service)
             return try output.emit(
-                Document([
-                    "name": .string(label), "service": .string(service), "changed": .boolean(isChanged),
-                    "dry_run": .boolean(global.dryRun),
-                ]),
+                Document(["name": label, "service": service, "changed": isChanged, "dry_run": global.dryRun]),
                 sentence: "\"\(TerminalSafe.text(label))\" \(global.dryRun ? "would be" : "is") preferred for "
                     + "\(TerminalSafe.text(service)).")
         }
@@ -54,12 +50,7 @@ struct IdentityUseCommand: ParsableCommand {
                 identity, isChanged: false, keychain, isDryRun: global.dryRun)
             return try output.emit(document, sentence: "Nothing to do: \"\(TerminalSafe.text(label))\" is in use.")
         }
-        if !allowExpired,
-            let failure = try CertificatePhrases.failure(
-                identity.certificate(), name: label, on: Date(), remark: "Continue anyway: --allow-expired")
-        {
-            throw failure
-        }
+        if !allowExpired { try CertificatePhrases.requireValid(identity.certificate(), name: label, on: Date()) }
         guard !global.dryRun else {
             let document = try IdentityPhrases.document(
                 identity, isChanged: false, keychain, isDryRun: true)
@@ -79,7 +70,7 @@ struct IdentityUseCommand: ParsableCommand {
 }
 
 /// `keyfob identity retire`: destroys older versions of an identity.
-struct IdentityRetireCommand: ParsableCommand {
+struct IdentityRetireCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "retire", "Destroy older versions of an identity.",
         examples: Examples(
@@ -101,8 +92,7 @@ struct IdentityRetireCommand: ParsableCommand {
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         let keychain = try global.openKeychain()
         let now = Date()
         var versions = try named(in: keychain)
@@ -120,8 +110,7 @@ struct IdentityRetireCommand: ParsableCommand {
         let verb = global.dryRun ? "Would retire" : "Retired"
         try output.emit(
             Document([
-                "name": .string(name), "changed": .boolean(!labels.isEmpty && !global.dryRun),
-                "dry_run": .boolean(global.dryRun), "retired": .array(labels.map { .string($0) }),
+                "name": name, "changed": !labels.isEmpty && !global.dryRun, "dry_run": global.dryRun, "retired": labels,
             ]),
             sentence: labels.isEmpty
                 ? "Nothing to do: \"\(TerminalSafe.text(name))\" has no \(expired ? "expired" : "older") version."

@@ -36,14 +36,3 @@ enum RenewalHook {
         return "PATH=${PATH:+$PATH:}\(ShellWord.quoted(directory.isEmpty ? "/" : directory)); export PATH; "
     }
 }
-
-/// The steps of an issuer, for the line that reports what was done.
-final class RenewalSteps: Sendable {
-    private let steps = Lock<[String]>([])
-
-    /// Records a step.
-    func add(_ step: String) { steps.withLock { $0.append(TerminalSafe.text(step)) } }
-
-    /// All steps so far.
-    var all: [String] { steps.withLock { $0 } }
-}

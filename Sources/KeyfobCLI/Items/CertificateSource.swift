@@ -50,8 +50,8 @@ struct CertificateSource: ExpressibleByArgument {
     ) throws -> (certificate: Certificate, others: [Certificate], label: String) {
         // The name of an item takes precedence, because a file of that name may be in the directory by chance.
         if let file, try text == "-" || text.contains("/") || !isItem(in: keychain) {
-            let all = try KeyFile.certificates(file.read(waiting: timeout), fileName: file.name)
-            let leaf = all.first { one in !all.contains { $0 != one && $0.isIssued(by: one) } } ?? all[0]
+            let all = try file.certificates(waiting: timeout)
+            let leaf = Certificate.leaf(of: all)
             return (leaf, all.filter { $0 != leaf }, file.name)
         }
         do {
@@ -62,9 +62,7 @@ struct CertificateSource: ExpressibleByArgument {
             where error.code == .itemNotFound && !PKCS11URI.hasScheme(text)
             && !FileManager.default.fileExists(atPath: text)
         {
-            throw KeychainError(
-                error.code, error.message.dropLast() + ", and there is no such file.", remedies: error.remedies,
-                details: error.details)
+            throw error.replacing(message: error.message.dropLast() + ", and there is no such file.")
         }
     }
 

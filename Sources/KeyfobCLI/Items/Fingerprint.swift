@@ -1,3 +1,7 @@
+import Foundation
+import KeyfobOpenSSL
+import KeyfobPrimitives
+
 extension ItemName {
     /// A digest of a certificate or key, or the beginning of one.
     struct Fingerprint: Equatable {
@@ -40,6 +44,14 @@ extension ItemName.Fingerprint {
         case 40: self.init(algorithm: "sha1", hexadecimal: digits)
         default: return nil
         }
+    }
+
+    /// The fingerprints of a certificate.
+    static func all(of der: Data) -> [Self] {
+        [
+            Self(algorithm: "sha256", hexadecimal: Digest.sha256(der).hexadecimal),
+            Self(algorithm: "sha1", hexadecimal: Digest.sha1(der).hexadecimal),
+        ]
     }
 
     /// The hexadecimal digits without colons; `nil` if the text contains other characters.

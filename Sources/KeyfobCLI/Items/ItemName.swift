@@ -37,44 +37,35 @@ struct ItemName: ExpressibleByArgument {
     ///
     /// - Throws: `KeychainError.itemNotFound` with a suggestion, `ambiguous` with all matches, `invalidArgument` for an
     ///   invalid URI; `UsageError` for a PIN in the URI.
-    func resolve<Item: KeychainItem>(
-        among items: [Item], _ noun: ItemKind, in keychain: Keychain, fingerprints: (Item) throws -> [Fingerprint],
-        commonName: (Item) throws -> String?
-    ) throws -> Item {
-        let all = try resolveAll(
-            among: items, noun, in: keychain, fingerprints: fingerprints, commonName: commonName)
-        guard let first = all.first else { throw notFound(items.compactMap(\.label), noun, keychain) }
-        return first
+    func resolve<Item: SelectableItem>(among items: [Item], in keychain: Keychain) throws -> Item {
+        try resolveAll(among: items, in: keychain)[0]
     }
 
     /// Returns the items that match, all of one certificate or key. In several access groups, that is several items.
     ///
-    /// - Parameter noun: The kind of item, in singular and plural, and the command that lists it.
+    /// - Returns: At least one item.
     /// - Throws: `KeychainError.itemNotFound` with a suggestion, `ambiguous` with all matches, `invalidArgument` for an
     ///   invalid URI; `UsageError` for a PIN in the URI.
-    func resolveAll<Item: KeychainItem>(
-        among items: [Item], _ noun: ItemKind, in keychain: Keychain, fingerprints: (Item) throws -> [Fingerprint],
-        commonName: (Item) throws -> String?
-    ) throws -> [Item] {
-        let found = try matches(among: items, noun, keychain, fingerprints, commonName)
-        guard let first = found.first else { throw notFound(items.compactMap(\.label), noun, keychain) }
-        let first256 = try fingerprints(first).first { $0.algorithm == "sha256" }?.hexadecimal
+    func resolveAll<Item: SelectableItem>(among items: [Item], in keychain: Keychain) throws -> [Item] {
+        let found = try matches(among: items, keychain)
+        guard let first = found.first else { throw notFound(items.compactMap(\.label), Item.kind, keychain) }
+        let first256 = try first.fingerprints(in: keychain).first { $0.algorithm == "sha256" }?.hexadecimal
         let isOne = try found.dropFirst().allSatisfy { item in
-            try first256 != nil && fingerprints(item).contains { $0.hexadecimal == first256 }
+            try first256 != nil && item.fingerprints(in: keychain).contains { $0.hexadecimal == first256 }
         }
         guard isOne else {
             let names = try found.map { item in
                 let label = item.label ?? ""
                 // Items with equal labels are shown with a fingerprint or URI.
                 let isUnique = found.filter { $0.label?.isIdentical(to: label) ?? false }.count == 1
-                return isUnique ? label : "\(label) (\(try Self.distinction(of: item, fingerprints(item), keychain)))"
+                return isUnique ? label : "\(label) (\(try Self.distinction(of: item, keychain)))"
             }
             // If all items have the same label, a longer name does not help.
             let isOneName = found.allSatisfy { ($0.label ?? "").isIdentical(to: first.label ?? "") }
-            let example = try Self.distinction(of: first, fingerprints(first), keychain)
+            let example = try Self.distinction(of: first, keychain)
             throw KeychainError(
                 .ambiguous,
-                "\"\(text)\" matches \(found.count) \(noun.plural): "
+                "\"\(text)\" matches \(found.count) \(Item.kind.plural): "
                     + "\(names.prefix(8).joined(separator: ", "))\(found.count > 8 ? ", …" : "").",
                 hint: "Use \(isOneName ? "" : "the full name, ")a fingerprint or a URI: \(ShellWord.quoted(example))",
                 details: ["name": text, "candidates": names.map(TerminalSafe.text).joined(separator: "\n")])
@@ -82,39 +73,26 @@ struct ItemName: ExpressibleByArgument {
         return found
     }
 
-    /// The kind of item that is searched.
-    struct ItemKind {
-        let singular: String
-        let plural: String
-        let listing: Remedy.Operation
-
-        static let identity = ItemKind(singular: "identity", plural: "identities", listing: .listIdentities)
-        static let certificate = ItemKind(singular: "certificate", plural: "certificates", listing: .listCertificates)
-        static let key = ItemKind(singular: "key", plural: "keys", listing: .listKeys())
-    }
-
-    private func matches<Item: KeychainItem>(
-        among items: [Item], _ noun: ItemKind, _ keychain: Keychain, _ fingerprints: (Item) throws -> [Fingerprint],
-        _ commonName: (Item) throws -> String?
-    ) throws -> [Item] {
+    private func matches<Item: SelectableItem>(among items: [Item], _ keychain: Keychain) throws -> [Item] {
         if let uri = try uri() { return try items.filter { try keychain.objects.matches(uri, $0) } }
         let labelled = items.filter { $0.label?.isIdentical(to: text) ?? false }
         guard labelled.isEmpty else { return labelled }
         if let wanted = Fingerprint(text, shortest: 4) {
-            let found = try items.filter { item in try fingerprints(item).contains { $0.begins(as: wanted) } }
+            let found = try items.filter { item in
+                try item.fingerprints(in: keychain).contains { $0.begins(as: wanted) }
+            }
             guard found.isEmpty else { return found }
         }
         // All versions of an identity share a common name, which therefore means the current version.
-        let named = try items.filter { try commonName($0)?.isIdentical(to: text) ?? false }
+        let named = try items.filter { try $0.commonName()?.isIdentical(to: text) ?? false }
         let current = named.filter { $0.nameOfVersion == nil }
         let meant = current.isEmpty ? named : current
         // For removal, a common name matches only items without a label.
         if !isByCommonName, let other = meant.lazy.compactMap(\.label).first(where: { !$0.isEmpty }) {
-            let error = notFound([], noun, keychain)
             let which = current.isEmpty ? "An earlier version" : "An item with another name"
-            throw KeychainError(
-                error.code, error.message, hint: "\(which) has this common name: \"\(TerminalSafe.text(other))\"",
-                details: error.details)
+            throw notFound([], Item.kind, keychain).replacing(remedies: [
+                "\(which) has this common name: \"\(TerminalSafe.text(other))\""
+            ])
         }
         return meant
     }
@@ -134,7 +112,7 @@ struct ItemName: ExpressibleByArgument {
         return uri
     }
 
-    private func notFound(_ names: [String], _ noun: ItemKind, _ keychain: Keychain) -> KeychainError {
+    private func notFound(_ names: [String], _ noun: Kind, _ keychain: Keychain) -> KeychainError {
         let all = Remedy("All \(noun.plural)", noun.listing)
         let nearest = PKCS11URI.hasScheme(text) ? nil : EditDistance.nearest(to: text, among: names)
         return KeychainError(
@@ -144,9 +122,8 @@ struct ItemName: ExpressibleByArgument {
     }
 
     /// The shortest text that distinguishes an item from others of its name: a fingerprint, or the URI if it has none.
-    private static func distinction(
-        of item: some KeychainItem, _ fingerprints: [Fingerprint], _ keychain: Keychain
-    ) throws -> String {
+    private static func distinction(of item: some SelectableItem, _ keychain: Keychain) throws -> String {
+        let fingerprints = try item.fingerprints(in: keychain)
         guard fingerprints.isEmpty, item.item.isOnToken else { return short(fingerprints) }
         var uri = try keychain.objects.uri(of: item)
         uri.pinSource = nil
@@ -163,21 +140,14 @@ extension ItemName {
     ///
     /// - Throws: `KeychainError.itemNotFound`, `ambiguous`, `invalidArgument`; `UsageError` for a PIN in the URI.
     func identity(in keychain: Keychain) throws -> Identity {
-        try resolve(
-            among: keychain.find(.identities), .identity, in: keychain,
-            fingerprints: { Self.fingerprints(ofCertificate: $0.der) },
-            commonName: { try $0.certificate().subject.commonName })
+        try resolve(among: keychain.find(.identities), in: keychain)
     }
 
     /// Returns all items of the matching identity.
     ///
     /// - Throws: `KeychainError.itemNotFound`, `ambiguous`, `invalidArgument`; `UsageError` for a PIN in the URI.
     func identities(in keychain: Keychain) throws -> [Identity] {
-        let found = try resolveAll(
-            among: keychain.find(.identities), .identity, in: keychain,
-            fingerprints: { Self.fingerprints(ofCertificate: $0.der) },
-            commonName: { try $0.certificate().subject.commonName })
-        return Self.distinct(found)
+        Self.distinct(try resolveAll(among: keychain.find(.identities), in: keychain))
     }
 
     /// Returns the items of a certificate that the name means, and its other items.
@@ -219,22 +189,17 @@ extension ItemName {
     ///
     /// - Throws: `KeychainError.itemNotFound`, `ambiguous`, `invalidArgument`; `UsageError` for a PIN in the URI.
     func certificate(in keychain: Keychain) throws -> CertificateItem {
-        func resolve(_ items: [CertificateItem]) throws -> CertificateItem {
-            try self.resolve(
-                among: items, .certificate, in: keychain, fingerprints: { Self.fingerprints(ofCertificate: $0.der) },
-                commonName: { try $0.certificate().subject.commonName })
-        }
         // Labels are tried first, because other certificates need not be parsed then.
         let labelled = PKCS11URI.hasScheme(text) ? [] : try keychain.certificates.publicCertificates(label: text)
-        guard labelled.isEmpty else { return try resolve(labelled) }
-        do { return try resolve(keychain.certificates.publicCertificates()) } catch let error as KeychainError
-            where error.code == .itemNotFound && !PKCS11URI.hasScheme(text)
-        {
+        guard labelled.isEmpty else { return try resolve(among: labelled, in: keychain) }
+        do {
+            return try resolve(among: keychain.certificates.publicCertificates(), in: keychain)
+        } catch let error as KeychainError where error.code == .itemNotFound && !PKCS11URI.hasScheme(text) {
             // The token may show the certificate only after a login. If a login is impossible, the first error is
             // thrown.
             let all = (try? keychain.find(.certificates)) ?? []
             guard !all.isEmpty else { throw error }
-            return try resolve(all)
+            return try resolve(among: all, in: keychain)
         }
     }
 
@@ -245,9 +210,7 @@ extension ItemName {
     /// - Throws: `KeychainError.itemNotFound`, `ambiguous`, `invalidArgument`; `UsageError` for a PIN in the URI.
     func key(in keychain: Keychain) throws -> KeyItem {
         guard try keychain.find(.identity(label: text)).isEmpty else { return try identity(in: keychain).key }
-        return try resolve(
-            among: Self.keys(in: keychain), .key, in: keychain,
-            fingerprints: { try Self.fingerprints(of: $0, in: keychain) }, commonName: { _ in nil })
+        return try resolve(among: Self.keys(in: keychain), in: keychain)
     }
 
     /// Returns all items of the matching key, for removal. The name of an identity does not match, because a key to be
@@ -257,12 +220,10 @@ extension ItemName {
     ///   `invalidArgument`. `UsageError` for a PIN in the URI.
     func keys(in keychain: Keychain) throws -> [KeyItem] {
         do {
-            return try resolveAll(
-                among: Self.keys(in: keychain), .key, in: keychain,
-                fingerprints: { try Self.fingerprints(of: $0, in: keychain) }, commonName: { _ in nil })
+            return try resolveAll(among: Self.keys(in: keychain), in: keychain)
         } catch let error as KeychainError where error.code == .itemNotFound {
             guard let identity = try keychain.find(.identity(label: text)).first else { throw error }
-            let mark = Self.short(try Self.fingerprints(of: identity.key, in: keychain))
+            let mark = Self.short(try identity.key.fingerprints(in: keychain))
             // An identity and its key item have the label of the certificate; this finds the key's own label.
             let hash = identity.key.publicKeyHash
             let object = hash == nil ? nil : try Self.keys(in: keychain).first { $0.publicKeyHash == hash }
@@ -289,7 +250,7 @@ extension ItemName {
         let identities = try keychain.find(.identity(label: text))
         guard let identity = identities.first else { return try requireListed(key, in: keychain) }
         guard !identities.contains(where: { $0.key.publicKeyHash == key.publicKeyHash }) else { return }
-        let names = try [identity.key, key].map { Self.short(try Self.fingerprints(of: $0, in: keychain)) }
+        let names = try [identity.key, key].map { Self.short(try $0.fingerprints(in: keychain)) }
         throw KeychainError(
             .ambiguous, "identity \"\(text)\" now has another key than the one with its name.",
             remedies: [
@@ -302,7 +263,7 @@ extension ItemName {
         guard let label = key.label, label.isIdentical(to: text),
             let name = try ListedKeys(in: keychain).named(key).label, !name.isIdentical(to: label)
         else { return }
-        let mark = Self.short(try Self.fingerprints(of: key, in: keychain))
+        let mark = Self.short(try key.fingerprints(in: keychain))
         throw KeychainError(
             .ambiguous, "key \"\(text)\" now belongs to identity \"\(name)\".",
             remedies: [Remedy("To remove it", .removeKey(mark))], details: ["name": text])
@@ -315,28 +276,5 @@ extension ItemName {
         return all.filter { key in
             key.keyClass != .public || !(key.publicKeyHash.map(privateIDs.contains) ?? false)
         }
-    }
-
-    /// The fingerprints of a certificate, of its DER.
-    static func fingerprints(ofCertificate der: Data) -> [Fingerprint] {
-        [
-            Fingerprint(algorithm: "sha256", hexadecimal: Digest.sha256(der).hexadecimal),
-            Fingerprint(algorithm: "sha1", hexadecimal: Digest.sha1(der).hexadecimal),
-        ]
-    }
-
-    /// The fingerprints of a key: the SHA-256 of its SubjectPublicKeyInfo, and its identifier, which is a SHA-1.
-    static func fingerprints(of key: KeyItem, in keychain: Keychain) throws -> [Fingerprint] {
-        var fingerprints: [Fingerprint] = []
-        if let publicKey = try keychain.keys.publicKey(of: key) {
-            fingerprints.append(
-                Fingerprint(
-                    algorithm: "sha256", hexadecimal: Digest.sha256(publicKey.subjectPublicKeyInfo).hexadecimal
-                ))
-        }
-        if let identifier = key.publicKeyHash {
-            fingerprints.append(Fingerprint(algorithm: "sha1", hexadecimal: identifier.hexadecimal))
-        }
-        return fingerprints
     }
 }

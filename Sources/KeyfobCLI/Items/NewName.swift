@@ -12,13 +12,6 @@ enum NewName {
     /// - Throws: `ValidationError`.
     static func check(_ name: String) throws {
         guard !name.isBlank else { throw ValidationError(UsageError.emptyName.message) }
-        try requireNoURI(name)
-    }
-
-    /// Refuses a name that other commands would treat as a URI.
-    ///
-    /// - Throws: `ValidationError`.
-    static func requireNoURI(_ name: String) throws {
         guard !PKCS11URI.hasScheme(name) else {
             throw ValidationError("A name cannot begin with \"pkcs11:\", because other commands read it as a URI.")
         }

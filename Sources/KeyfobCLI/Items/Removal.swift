@@ -11,7 +11,7 @@ struct Removal {
     let global: GlobalOptions
     let output: Output
     /// Additional members of the document if there was nothing to remove, so that all documents have the same members.
-    var furtherOfNothing: [Value.Member] = []
+    var furtherOfNothing: Members = [:]
 
     enum Verb: String { case remove, destroy }
 
@@ -28,7 +28,7 @@ struct Removal {
     /// Missing items are skipped with `ifExists`, or after one was removed, because another process may have removed
     /// them.
     func perform<Item>(
-        _ items: [Item], of name: ItemName, label: String, remark: String = "", further: [Value.Member] = [],
+        _ items: [Item], of name: ItemName, label: String, remark: String = "", further: Members = [:],
         _ remove: (Item) throws -> Void
     ) throws {
         var isDone = false
@@ -46,7 +46,7 @@ struct Removal {
     }
 
     /// Reports what a dry run would have done.
-    func tellOfDryRun(label: String, remark: String = "", further: [Value.Member] = []) throws {
+    func tellOfDryRun(label: String, remark: String = "", further: Members = [:]) throws {
         try output.emit(
             .removal(of: label, isDone: false, isDryRun: true, further: further),
             sentence: "Would \(verb.rawValue) \(kind) \"\(TerminalSafe.text(label))\".\(remark)")

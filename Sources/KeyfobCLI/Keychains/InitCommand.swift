@@ -3,7 +3,7 @@ import Keyfob
 import PKCS11
 
 /// `keyfob init`: creates the first keychain.
-struct InitCommand: ParsableCommand {
+struct InitCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "init", "Make the first keychain: its token, its wrapping key and its vault.",
         examples: Examples(
@@ -23,8 +23,7 @@ struct InitCommand: ParsableCommand {
     @OptionGroup(title: "Global options")
     var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         let keychains = Keychains()
         let name = try global.keychainName ?? keychains.defaultName() ?? Keychains.usualName
         if try isThere(name, keychains, output) { return }

@@ -3,7 +3,7 @@ import Foundation
 import Keyfob
 
 /// `keyfob keychain backup`: writes a backup of a keychain.
-struct KeychainBackup: ParsableCommand {
+struct KeychainBackup: OutputCommand {
     static let configuration = CommandConfiguration(
         "backup", "Write a backup of a keychain to one file.",
         examples: Examples(
@@ -27,8 +27,7 @@ struct KeychainBackup: ParsableCommand {
     @OptionGroup(title: "Global options")
     var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         let keychains = Keychains()
         let name = try keychains.configuration(global.selectedKeychainName(argument: nil)).name
         let url = URL(fileURLWithPath: file).standardizedFileURL
@@ -48,11 +47,7 @@ struct KeychainBackup: ParsableCommand {
 
     private func document(_ name: String, _ url: URL, _ made: Keychains.Backup?) -> Document {
         Document(
-            members: [
-                .init("keychain", .string(name)), .init("file", .string(url.path)),
-                .init("changed", .boolean(made != nil)), .init("dry_run", .boolean(global.dryRun)),
-            ] + (made.map { [
-                .init("contains_token", .boolean($0.containsToken)), .init("contains_pin", .boolean($0.containsPIN)),
-            ] } ?? []))
+            ["keychain": name, "file": url.path, "changed": made != nil, "dry_run": global.dryRun]
+                + (made.map { ["contains_token": $0.containsToken, "contains_pin": $0.containsPIN] } ?? [:]))
     }
 }

@@ -3,7 +3,7 @@ import Foundation
 import Keyfob
 
 /// `keyfob keychain check`: checks the integrity of the vault.
-struct KeychainCheck: ParsableCommand {
+struct KeychainCheck: OutputCommand {
     static let configuration = CommandConfiguration(
         "check", "Check that the items of a keychain are complete, current and undamaged.",
         examples: Examples(
@@ -46,8 +46,7 @@ struct KeychainCheck: ParsableCommand {
     @OptionGroup(title: "Global options")
     var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         let keychain = try Keychain.open(global.selectedKeychainName(argument: name), options: global.keychainOptions())
         var findings = try keychain.integrity.findings()
         var lines: [String] = []
@@ -57,13 +56,13 @@ struct KeychainCheck: ParsableCommand {
         if accept, !odd.isEmpty, try isWanted("Accept the items as they are?", odd) {
             let count = try keychain.integrity.acceptVault()
             isChanged = true
-            lines.append("Accepted \(Phrases.counted(count, "item")) of keychain \"\(keychain.name)\" as they are.")
+            lines.append("Accepted \(Plural.counted(count, "item")) of keychain \"\(keychain.name)\" as they are.")
             findings = try keychain.integrity.findings()
         }
         let damaged = findings.filter(\.code.canBeRemoved)
         if removeDamaged, !damaged.isEmpty {
             try requireRecord(keychain, findings)
-            let what = "\(Phrases.counted(damaged.count, "damaged item")) from keychain \"\(keychain.name)\""
+            let what = "\(Plural.counted(damaged.count, "damaged item")) from keychain \"\(keychain.name)\""
             let loss = "What is lost: \(Self.loss(damaged))."
             if global.dryRun { lines.append("Would remove \(what). \(loss)") }
             if try isWanted("Remove \(what)? This cannot be undone. \(loss)", damaged) {
@@ -82,7 +81,7 @@ struct KeychainCheck: ParsableCommand {
                 let destroyed = try keychain.integrity.removeUnlistedObjects()
                 removed += destroyed
                 isChanged = !destroyed.isEmpty || isChanged
-                lines.append("Destroyed \(Phrases.counted(destroyed.count, "object")) on \(token).")
+                lines.append("Destroyed \(Plural.counted(destroyed.count, "object")) on \(token).")
                 findings = try keychain.integrity.findings()
             }
         }
@@ -120,14 +119,14 @@ struct KeychainCheck: ParsableCommand {
         let passwords = damaged.count { $0.itemClass?.livesOnToken == false }
         let others = damaged.count - notes - passwords
         var parts: [String] = []
-        if passwords > 0 { parts.append(Phrases.counted(passwords, "password")) }
+        if passwords > 0 { parts.append(Plural.counted(passwords, "password")) }
         if notes > 0 {
             parts.append(
-                "the vault's notes on \(Phrases.counted(notes, "object")) "
+                "the vault's notes on \(Plural.counted(notes, "object")) "
                     + "(certificates and keys stay on the token)"
             )
         }
-        if others > 0 { parts.append("\(Phrases.counted(others, "item")) of unknown kind") }
+        if others > 0 { parts.append("\(Plural.counted(others, "item")) of unknown kind") }
         return parts.joined(separator: "; ")
     }
 
@@ -165,22 +164,17 @@ struct KeychainCheck: ParsableCommand {
         if findings.contains(where: { [.objectUnlisted, .objectUnreadable].contains($0.code) }) {
             lines.append("    Destroy the objects that interrupted commands have left: \(command) --repair")
         }
-        if !output.isQuiet, !output.format.isMachineReadable { lines += try UnusedTokens.lines() }
+        if output.isForPeople { lines += try UnusedTokens.lines() }
         let document = Document([
-            "keychain": .string(keychain.name), "ok": .boolean(findings.isEmpty),
-            "findings": .array(findings.map(\.value)), "removed": .array(removed.map(\.value)),
-            "secrets_opened": .boolean(secrets), "changed": .boolean(isChanged), "dry_run": .boolean(global.dryRun),
+            "keychain": keychain.name, "ok": findings.isEmpty, "findings": findings.map(\.members),
+            "removed": removed.map(\.members), "secrets_opened": secrets, "changed": isChanged,
+            "dry_run": global.dryRun,
         ])
         try output.emit(document, text: lines.joined(separator: "\n"))
     }
 }
 
 extension VaultFinding {
-    /// The finding as a value of a document.
-    fileprivate var value: Value {
-        .object([
-            .init("code", .string(code.rawValue)), .init("id", item.map { .string($0) } ?? .null),
-            .init("text", .string(description)),
-        ])
-    }
+    /// The members of the finding in a document.
+    fileprivate var members: Members { ["code": code.rawValue, "id": item, "text": description] }
 }

@@ -21,7 +21,7 @@ extension KeychainConfiguration {
     func creationMembers(
         isDefault: Bool, isTokenNew: Bool, wantsLogin: Bool, isUnlocked: Bool?, suite: String? = nil,
         recoveryFile: String? = nil
-    ) -> [Value.Member] {
+    ) -> Members {
         Self.creationMembers(
             token: tokenLabel, uri: token, isDefault: isDefault, isTokenNew: isTokenNew,
             wrappingKey: wrappingKeyLabel, suite: suite, recoveryFile: recoveryFile, pinSource: pinSource,
@@ -34,15 +34,12 @@ extension KeychainConfiguration {
     static func creationMembers(
         token: String, uri: String?, isDefault: Bool, isTokenNew: Bool, wrappingKey: String, suite: String? = nil,
         recoveryFile: String? = nil, pinSource: String?, protection: String?, isUnlocked: Bool? = nil
-    ) -> [Value.Member] {
+    ) -> Members {
         [
-            .init("token", .string(token)), .init("token_uri", .optional(uri)),
-            .init("token_new", .boolean(isTokenNew)), .init("wrapping_key", .string(wrappingKey)),
-            .init("wrap_suite", .optional(suite)), .init("default", .boolean(isDefault)),
-            .init("recovery_file", .optional(recoveryFile)),
-            .init("pin_source", .optional(pinSource.map { Self.shown(pinSource: $0) })),
-            .init("protection", .string(protection ?? "the token requires no login")),
-            .init("unlocked", isUnlocked.map { .boolean($0) } ?? .null),
+            "token": token, "token_uri": uri, "token_new": isTokenNew, "wrapping_key": wrappingKey, "wrap_suite": suite,
+            "default": isDefault, "recovery_file": recoveryFile,
+            "pin_source": pinSource.map { Self.shown(pinSource: $0) },
+            "protection": protection ?? "the token requires no login", "unlocked": isUnlocked,
         ]
     }
 

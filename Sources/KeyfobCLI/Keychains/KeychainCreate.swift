@@ -2,7 +2,7 @@ import ArgumentParser
 import Keyfob
 
 /// `keyfob keychain create`: creates another keychain.
-struct KeychainCreate: ParsableCommand {
+struct KeychainCreate: OutputCommand {
     static let configuration = CommandConfiguration(
         "create", "Make a keychain with its own token, or on an existing token.",
         examples: Examples(
@@ -22,8 +22,7 @@ struct KeychainCreate: ParsableCommand {
     @OptionGroup(title: "Global options")
     var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         try global.requireNoOther(than: name)
         do {
             // Checked before asking for a passphrase that would not be used.

@@ -2,7 +2,7 @@ import ArgumentParser
 import Keyfob
 
 /// `keyfob keychain default`: shows or sets the default keychain.
-struct KeychainDefault: ParsableCommand {
+struct KeychainDefault: OutputCommand {
     static let configuration = CommandConfiguration(
         "default", "Show or set the default keychain.",
         examples: Examples(
@@ -16,14 +16,13 @@ struct KeychainDefault: ParsableCommand {
     @OptionGroup(title: "Global options")
     var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         let keychains = Keychains()
         let current = try keychains.defaultName()
         guard let name else {
             // Without a chosen default, there may still be a keychain that is used by default.
             let used = try current ?? keychains.configuration().name
-            return try output.emit(Document(["keychain": .string(used), "changed": false]), text: used)
+            return try output.emit(Document(["keychain": used, "changed": false]), text: used)
         }
         _ = try keychains.configuration(global.selectedKeychainName(argument: name))
         let isChanged = current != name
@@ -34,9 +33,7 @@ struct KeychainDefault: ParsableCommand {
             : "Unchanged: \"\(name)\" is the default keychain."
         try output.emit(
             Document([
-                "keychain": .string(name), "previous": .optional(current),
-                "changed": .boolean(isChanged && !global.dryRun),
-                "dry_run": .boolean(global.dryRun),
+                "keychain": name, "previous": current, "changed": isChanged && !global.dryRun, "dry_run": global.dryRun,
             ]), sentence: sentence)
     }
 }

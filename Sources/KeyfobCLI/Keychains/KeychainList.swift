@@ -5,7 +5,7 @@ import KeyfobPrimitives
 import PKCS11
 
 /// `keyfob keychain ls`: lists keychains.
-struct KeychainList: ParsableCommand {
+struct KeychainList: OutputCommand {
     static let configuration = CommandConfiguration(
         "ls", "List keychains.",
         examples: Examples(
@@ -21,13 +21,12 @@ struct KeychainList: ParsableCommand {
     @OptionGroup(title: "Global options")
     var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         let keychains = Keychains()
         let defaultName = try keychains.defaultName()
         let state = UnlockedState(directories: keychains.directories)
         var table = Table([.init("NAME"), .init("TOKEN"), .init("STATE"), .init("DEFAULT")])
-        var list: [Value] = []
+        var list: [Members] = []
         let listing = try keychains.listing()
         let wanted = try wanted(listing, in: keychains)
         for configuration in listing.keychains where wanted(configuration.name) {
@@ -38,23 +37,18 @@ struct KeychainList: ParsableCommand {
             let word = condition.rawValue
             let token = configuration.tokenLabel
             table.add([.init(configuration.name), .init(token), .init(word), .init(isDefault ? "yes" : "")])
-            list.append(
-                .object([
-                    .init("name", .string(configuration.name)), .init("token", .string(token)),
-                    .init("state", .string(word)), .init("default", .boolean(isDefault)),
-                ]))
+            list.append(["name": configuration.name, "token": token, "state": word, "default": isDefault])
         }
         for (name, error) in listing.damaged where wanted(name) {
             let isDefault = name == defaultName
             table.add([.init(name), .init("?"), .init("damaged", .bad), .init(isDefault ? "yes" : "")])
-            list.append(
-                .object([
-                    .init("name", .string(name)), .init("token", .null), .init("state", .string("damaged")),
-                    .init("default", .boolean(isDefault)), .init("problem", KeychainReport.problem(error)),
-                ]))
+            list.append([
+                "name": name, "token": Value.null, "state": "damaged", "default": isDefault,
+                "problem": KeychainReport.problem(error),
+            ])
         }
-        try output.emit(Document(["keychains": .array(list)]), table: table)
-        if list.isEmpty, !output.format.isMachineReadable, !output.isQuiet {
+        try output.emit(Document(["keychains": list]), table: table)
+        if list.isEmpty, output.isForPeople {
             StandardError.write("There is no keychain yet. Make one: keyfob init\n")
         }
     }

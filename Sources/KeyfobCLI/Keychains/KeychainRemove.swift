@@ -4,7 +4,7 @@ import Keyfob
 import KeyfobPrimitives
 
 /// `keyfob keychain rm`: removes a keychain and its content.
-struct KeychainRemove: ParsableCommand {
+struct KeychainRemove: OutputCommand {
     static let configuration = CommandConfiguration(
         "rm", "Remove a keychain, its passwords, and the token if keyfob made it.",
         examples: Examples(
@@ -31,8 +31,7 @@ struct KeychainRemove: ParsableCommand {
     @OptionGroup(title: "Global options")
     var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         do { try remove(output) } catch let error as KeychainError
             where ifExists && [.noSuchKeychain, .notInitialized].contains(error.code)
         {
@@ -100,7 +99,7 @@ struct KeychainRemove: ParsableCommand {
 
     private func report(_ output: Output, _ sentence: String, isChanged: Bool) throws {
         try output.emit(
-            Document(["keychain": .string(name), "changed": .boolean(isChanged), "dry_run": .boolean(global.dryRun)]),
+            Document(["keychain": name, "changed": isChanged, "dry_run": global.dryRun]),
             sentence: sentence)
     }
 }

@@ -108,12 +108,10 @@ struct KeychainReport {
         } else if configuration.sealedPIN != nil {
             lines.append("Your passphrase (scrypt) seals the token's PIN.")
             if configuration.opensUnasked, let source = configuration.pinSourceName {
-                lines.append(
-                    "The passphrase comes from \(source). Anyone who can read it can open the keychain.")
+                lines.append("The passphrase comes from \(source). Anyone who can read it can open the keychain.")
             }
         } else if configuration.opensUnasked, let source = configuration.pinSourceName {
-            lines.append(
-                "The token's PIN comes from \(source). Anyone who can read it can open the keychain.")
+            lines.append("The token's PIN comes from \(source). Anyone who can read it can open the keychain.")
         } else {
             lines.append("You are asked for the token's PIN.")
         }
@@ -125,35 +123,25 @@ struct KeychainReport {
     }
 
     /// The members for a document.
-    var members: [Value.Member] {
-        var members: [Value.Member] = [
-            .init("keychain", .string(configuration.name)), .init("default", .boolean(isDefault)),
-            .init("state", .string(state.rawValue)), .init("until", .time(expiry)),
-            .init("location", .optional(location?.name)),
-            .init("token", .string(tokenLabel)), .init("token_uri", .string(configuration.shownTokenURI)),
-            .init("token_present", .boolean(token != nil)), .init("token_model", .optional(token?.model)),
-            .init("token_manufacturer", .optional(token?.manufacturer)),
-            .init("token_serial", .optional(token?.serialNumber)),
-            .init("protection_notes", .array(protection.map { .string($0) })),
-            .init("password_count", passwords.map { .count($0) } ?? .null),
-            .init("certificate_count", certificates.map { .count($0) } ?? .null),
-            .init("key_count", keys.map { .count($0) } ?? .null),
-            .init("expired", expired.map { .count($0) } ?? .null),
+    var members: Members {
+        var members: Members = [
+            "keychain": configuration.name, "default": isDefault, "state": state.rawValue, "until": expiry,
+            "location": location?.name, "token": tokenLabel, "token_uri": configuration.shownTokenURI,
+            "token_present": token != nil, "token_model": token?.model, "token_manufacturer": token?.manufacturer,
+            "token_serial": token?.serialNumber, "protection_notes": protection, "password_count": passwords,
+            "certificate_count": certificates, "key_count": keys, "expired": expired,
         ]
         if let nextExpiry {
-            members.append(
-                .init(
-                    "next_expiry",
-                    .object([.init("name", .string(nextExpiry.name)), .init("date", .time(nextExpiry.date))])))
+            members += ["next_expiry": ["name": nextExpiry.name, "date": nextExpiry.date] as Members]
         }
         if let problem {
-            members.append(.init("problem", Self.problem(problem)))
+            members += ["problem": Self.problem(problem)]
         }
         return members
     }
 
     /// The members for a document of `init` or `keychain create` if the keychain exists already.
-    var creationMembers: [Value.Member] {
+    var creationMembers: Members {
         // A keychain that needs no unlocking is neither locked nor unlocked, even while it is open.
         let needsUnlocking = configuration.pinSource == nil && state != .unattended
         return configuration.creationMembers(
@@ -161,9 +149,9 @@ struct KeychainReport {
             isUnlocked: needsUnlocking ? state == .unlocked : nil)
     }
 
-    /// A problem as a value of a document.
-    static func problem(_ error: KeychainError) -> Value {
-        .object([.init("code", .string(error.code.rawValue)), .init("message", .string(error.message))])
+    /// The members of a problem in a document.
+    static func problem(_ error: KeychainError) -> Members {
+        ["code": error.code.rawValue, "message": error.message]
     }
 
     /// Whether the keychain needs attention: a problem, locked, or certificates that have expired or expire within 30
@@ -173,51 +161,35 @@ struct KeychainReport {
             || (nextExpiry.map { $0.date.timeIntervalSinceNow < 30 * 86_400 } ?? false)
     }
 
-    /// The text for people.
-    var text: String {
+    /// The lines for people.
+    var lines: [(String, String)] {
         var lines: [(String, String)] = [("keychain", configuration.name + (isDefault ? " (default)" : ""))]
         switch state {
         case .unlocked:
-            let until = expiry.map { " until \(RFC3339.string(from: $0)) (\(Phrases.relative($0, to: Date())))" } ?? ""
+            let until = expiry.map { " until \(RFC3339.string(from: $0)) (\(Plural.relative($0, to: Date())))" } ?? ""
             lines.append(("state", "unlocked\(until)" + (location.map { ", \($0.phrase)" } ?? "")))
         case .unattended: lines.append(("state", "opens without asking"))
         case .locked: lines.append(("state", "locked; unlock it: keyfob unlock \(configuration.name)"))
         }
         let model = token.map { "present (\($0.manufacturer) \($0.model))" } ?? "not reached"
-        lines.append(("token", TerminalSafe.text("\(tokenLabel)   \(model)")))
+        lines.append(("token", "\(tokenLabel)   \(model)"))
         for (index, line) in protection.enumerated() { lines.append((index == 0 ? "protection" : "", line)) }
         if let passwords, let certificates, let keys {
-            lines.append(
-                (
-                    "contents",
-                    [(passwords, "password"), (certificates, "certificate"), (keys, "key")]
-                        .map { Phrases.counted($0.0, $0.1) }.joined(separator: ", ")
-                ))
+            let counts = [(passwords, "password"), (certificates, "certificate"), (keys, "key")]
+            lines.append(("contents", counts.map { Plural.counted($0.0, $0.1) }.joined(separator: ", ")))
         }
         if let nextExpiry {
-            lines.append(
-                (
-                    "next",
-                    TerminalSafe.text("\(nextExpiry.name) expires \(Phrases.relative(nextExpiry.date, to: Date()))")
-                ))
+            lines.append(("next", "\(nextExpiry.name) expires \(Plural.relative(nextExpiry.date, to: Date()))"))
         }
         if let expired, expired > 0 {
-            lines.append((
-                "expired",
-                "\(Phrases.counted(expired, "certificate")): keyfob cert expiring"
-                    + (isDefault ? "" : " -k \(configuration.name)")
-            ))
+            let option = isDefault ? "" : " -k \(configuration.name)"
+            lines.append(("expired", "\(Plural.counted(expired, "certificate")): keyfob cert expiring\(option)"))
         }
         if let problem {
-            lines.append(("problem", TerminalSafe.text(problem.message)))
-            if let hint = Wording(keychain: configuration.name).text(problem.remedies) {
-                for line in hint.split(separator: "\n") {
-                    lines.append(("", TerminalSafe.text(String(line))))
-                }
-            }
+            lines.append(("problem", problem.message))
+            let hint = Wording(keychain: configuration.name).text(problem.remedies) ?? ""
+            lines += hint.split(separator: "\n").map { ("", String($0)) }
         }
-        return lines.map { name, text in
-            name + String(repeating: " ", count: max(1, 12 - name.count)) + text
-        }.joined(separator: "\n")
+        return lines
     }
 }

@@ -3,7 +3,7 @@ import Foundation
 import Keyfob
 
 /// `keyfob keychain restore`: makes a keychain from a backup.
-struct KeychainRestore: ParsableCommand {
+struct KeychainRestore: OutputCommand {
     static let configuration = CommandConfiguration(
         "restore", "Make a keychain from a backup.",
         examples: Examples(
@@ -25,15 +25,13 @@ struct KeychainRestore: ParsableCommand {
     @OptionGroup(title: "Global options")
     var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         let (keychains, url) = (Keychains(), URL(fileURLWithPath: file).standardizedFileURL)
         let restored =
             try global.dryRun ? keychains.checkBackup(at: url, as: name) : keychains.restore(from: url, as: name)
         let document = Document([
-            "keychain": .string(restored.keychain), "contains_token": .boolean(restored.containsToken),
-            "contains_pin": .boolean(restored.containsPIN), "changed": .boolean(!global.dryRun),
-            "dry_run": .boolean(global.dryRun),
+            "keychain": restored.keychain, "contains_token": restored.containsToken,
+            "contains_pin": restored.containsPIN, "changed": !global.dryRun, "dry_run": global.dryRun,
         ])
         let keys = restored.containsToken ? "" : " Its keys and certificates are on its token."
         try output.emit(

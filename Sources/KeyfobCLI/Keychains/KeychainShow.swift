@@ -3,7 +3,7 @@ import Foundation
 import Keyfob
 
 /// `keyfob keychain show`: shows the settings of a keychain.
-struct KeychainShow: ParsableCommand {
+struct KeychainShow: OutputCommand {
     static let configuration = CommandConfiguration(
         "show", "Show where a keychain is and how it is opened.",
         examples: Examples(
@@ -17,8 +17,7 @@ struct KeychainShow: ParsableCommand {
     @OptionGroup(title: "Global options")
     var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         let keychains = Keychains()
         let configuration = try keychains.configuration(global.selectedKeychainName(argument: name))
         let isDefault = try keychains.defaultName() == configuration.name
@@ -28,7 +27,7 @@ struct KeychainShow: ParsableCommand {
             case .path(let path): path
             case .registered(let name): name
             }
-        let lines: [(String, String)] = [
+        let lines: [(name: String, value: String)] = [
             ("name", configuration.name), ("default", isDefault ? "yes" : "no"),
             ("uuid", configuration.uuid.uuidString.lowercased()),
             ("token", configuration.tokenLabel), ("token_uri", configuration.shownTokenURI),
@@ -40,13 +39,10 @@ struct KeychainShow: ParsableCommand {
         ]
         var table = Table([.init("SETTING"), .init("VALUE")])
         for (name, value) in lines { table.add([.init(name), .init(value)]) }
-        let members = lines.map { name, value -> Value.Member in
-            switch name {
-            case "default", "recovery_code": .init(name, .boolean(value == "yes"))
-            case "unlock_timeout": .init(name, .count(configuration.unlockTimeout))
-            default: .init(name, .string(value))
-            }
-        }
-        try output.emit(Document(members: members), table: table)
+        let typed: Members = [
+            "default": isDefault, "recovery_code": configuration.recoverySeal != nil,
+            "unlock_timeout": configuration.unlockTimeout,
+        ]
+        try output.emit(Document(Members(lines).replacing(typed)), table: table)
     }
 }

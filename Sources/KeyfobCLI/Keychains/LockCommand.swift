@@ -3,7 +3,7 @@ import Foundation
 import Keyfob
 
 /// `keyfob lock`: locks keychains that `unlock` has opened.
-struct LockCommand: ParsableCommand {
+struct LockCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "lock", "Lock a keychain, or all of them.",
         examples: Examples(
@@ -20,8 +20,7 @@ struct LockCommand: ParsableCommand {
     @OptionGroup(title: "Global options")
     var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         if all, name != nil || global.keychain != nil || global.token != nil {
             throw UsageError("--all and a name exclude each other.", hint: "Give one of the two.")
         }
@@ -45,12 +44,9 @@ struct LockCommand: ParsableCommand {
         }
         // All other keychains are locked by now. A failure is the result of the command, even if some were locked.
         if let first = failures.first {
-            throw KeychainError(
-                first.code,
-                "not every keychain could be locked: " + failures.map(\.message).joined(separator: " "),
-                remedies: locked.isEmpty
-                    ? first.remedies : [Remedy("Locked: " + locked.joined(separator: ", "))],
-                details: first.details, cause: first)
+            throw first.replacing(
+                message: "not every keychain could be locked: " + failures.map(\.message).joined(separator: " "),
+                remedies: locked.isEmpty ? nil : [Remedy("Locked: " + locked.joined(separator: ", "))])
         }
         let names = locked.map { "\"\($0)\"" }.joined(separator: ", ")
         // Modules are loaded only if no keychain was locked, because that can take long. A keychain that was unlocked
@@ -67,8 +63,8 @@ struct LockCommand: ParsableCommand {
             } else { Self.alreadyLocked(chosen.map(\.name)) }
         try output.emit(
             Document([
-                "locked": .array(locked.map { .string($0) }), "changed": .boolean(!locked.isEmpty && !global.dryRun),
-                "dry_run": .boolean(global.dryRun), "open": .array(open.map { .string($0.name) }),
+                "locked": locked, "changed": !locked.isEmpty && !global.dryRun, "dry_run": global.dryRun,
+                "open": open.map(\.name),
             ]), sentence: ([sentence] + open.map(\.sentence)).joined(separator: "\n"))
     }
 

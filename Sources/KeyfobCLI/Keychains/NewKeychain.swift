@@ -31,7 +31,7 @@ struct NewKeychain {
         try check()
         if isOnExistingToken { return try makeOnExistingToken(keychains) }
         if options.recoveryFile != "-" { try describe(keychains) }
-        let source = try global.explicitPINSource.map { try PINSource(parsing: $0) }
+        let source = try global.explicitPINSource
         let kept = source.flatMap(Self.lasting)
         if global.dryRun {
             // Locations that the user did not choose are known only after the creation.
@@ -82,10 +82,8 @@ struct NewKeychain {
             _ = try keychain.unlockForSession(with: secret)
             return true
         } catch {
-            guard !output.isQuiet, !output.format.isMachineReadable else { return false }
-            StandardError.write(
-                "keyfob: the keychain was made, but stays locked: "
-                    + Failure(error).text(verbose: false).replacing("keyfob: ", with: "", maxReplacements: 1))
+            let reason = Failure(error).text(verbose: false).dropping(prefix: "keyfob: ") ?? ""
+            output.warn("the keychain was made, but stays locked: " + reason.dropLast())
             return false
         }
     }
@@ -100,7 +98,7 @@ struct NewKeychain {
                 "the recovery code and a document cannot both go to standard output.",
                 hint: "Give a file: --recovery-file FILE")
         }
-        if options.unattended, global.explicitPINSource != nil {
+        if options.unattended, global.pinSource != nil {
             throw UsageError(
                 "--unattended and --pin-source exclude each other.",
                 hint: "--pin-source gives a passphrase that protects the PIN; --unattended uses none.")
@@ -163,7 +161,7 @@ struct NewKeychain {
         let found = try TokenChoice.find(
             global.tokenName, module: options.module, environmentModule: global.modulePath)
         let wantsLogin = found.info.flags.contains(.loginRequired)
-        if !wantsLogin, global.explicitPINSource != nil {
+        if !wantsLogin, global.pinSource != nil {
             throw UsageError(
                 "token \"\(TerminalSafe.text(found.info.label))\" requires no login, so it would not check the PIN of "
                     + "--pin-source; nothing was made.",
@@ -173,8 +171,8 @@ struct NewKeychain {
         let environment = global.pinEnvironment(noInput: !global.terminal.mayAsk)
         let selection: PINSourceSelection?
         if wantsLogin {
-            let option = try global.explicitPINSource.map { try PINSource(parsing: $0) }
-            selection = try PINSourceSelection(option: option, uri: found.uri.pinSource, environment: environment)
+            selection = try PINSourceSelection(
+                option: global.explicitPINSource, uri: found.uri.pinSource, environment: environment)
         } else {
             selection = nil
         }
@@ -202,13 +200,12 @@ struct NewKeychain {
                 makesDefault: makesDefault)
         } catch let error as KeychainError where error.details["tries"] == "final" || error.code == .pinRemembered {
             // The usual hint, to unlock the keychain, does not apply, because there is none yet.
-            throw KeychainError(
-                error.code, error.message,
-                hint: error.code == .pinRemembered
-                    ? "Correct the PIN source (\(error.details["source"] ?? "")). If the PIN is correct, enter it "
-                        + "once: the same command with --pin-source prompt"
-                    : "Stop unless you are sure. To try: the same command with --allow-final-try",
-                details: error.details, cause: error.cause)
+            let remedy =
+                error.code == .pinRemembered
+                ? "Correct the PIN source (\(error.details["source"] ?? "")). If the PIN is correct, enter it once: "
+                    + "the same command with --pin-source prompt"
+                : "Stop unless you are sure. To try: the same command with --allow-final-try"
+            throw error.replacing(remedies: [Remedy(remedy)])
         }
         let isUnlocked = kept == nil && selection.origin != .credential ? unlock(made.keychain, with: pin) : nil
         try report(made, keychains, recoveryFile: nil, isUnlocked: isUnlocked)
@@ -226,11 +223,8 @@ struct NewKeychain {
     static func reportExisting(
         _ name: String, isOpened: Bool? = nil, sentence: String, global: GlobalOptions, _ output: Output
     ) throws {
-        var members: [Value.Member] = [
-            .init("keychain", .string(name)), .init("action", "none"), .init("changed", false),
-            .init("dry_run", .boolean(global.dryRun)),
-        ]
-        if let isOpened { members.append(.init("opened", .boolean(isOpened))) }
+        var members: Members = ["keychain": name, "action": "none", "changed": false, "dry_run": global.dryRun]
+        if let isOpened { members += ["opened": isOpened] }
         let keychains = Keychains()
         // If the configuration is damaged, only the name is known.
         if output.format.isMachineReadable, let configuration = try? keychains.configuration(name) {
@@ -239,7 +233,7 @@ struct NewKeychain {
                 readsContents: false
             ).creationMembers
         }
-        try output.emit(Document(members: members), sentence: sentence)
+        try output.emit(Document(members), sentence: sentence)
     }
 
     private func reportDryRun(
@@ -285,12 +279,9 @@ struct NewKeychain {
     }
 
     /// The document about a created keychain, or one that a dry run would create.
-    private func created(isChanged: Bool, _ further: [Value.Member]) -> Document {
+    private func created(isChanged: Bool, _ further: Members) -> Document {
         Document(
-            members: [
-                .init("keychain", .string(name)), .init("action", "created"), .init("changed", .boolean(isChanged)),
-                .init("dry_run", .boolean(global.dryRun)),
-            ] + further)
+            ["keychain": name, "action": "created", "changed": isChanged, "dry_run": global.dryRun] + further)
     }
 
     private func tell(

@@ -2,7 +2,7 @@ import ArgumentParser
 import Keyfob
 
 /// `keyfob status`: shows the status of the keychain.
-struct StatusCommand: ParsableCommand {
+struct StatusCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "status", "Show what is unlocked, whether the token is there, and what expires next.",
         examples: Examples(
@@ -17,8 +17,7 @@ struct StatusCommand: ParsableCommand {
     @OptionGroup(title: "Global options")
     var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         let keychains = Keychains()
         let configuration = try keychains.configuration(global.selectedKeychainName())
         let isDefault = try keychains.defaultName() == configuration.name
@@ -26,17 +25,14 @@ struct StatusCommand: ParsableCommand {
             configuration, isDefault: isDefault, options: try global.keychainOptions(), readsContents: true)
         let listing = try keychains.listing()
         let others = listing.keychains.map(\.name).filter { $0 != configuration.name }
-        var text = report.text
-        if !others.isEmpty { text += "\nothers      \(others.joined(separator: ", "))" }
-        for (_, error) in listing.damaged { text += "\ndamaged     \(TerminalSafe.text(error.message))" }
-        let damaged = listing.damaged.map { name, error in
-            Value.object([.init("name", .string(name)), .init("problem", KeychainReport.problem(error))])
+        var lines = report.lines
+        if !others.isEmpty { lines.append(("others", others.joined(separator: ", "))) }
+        lines += listing.damaged.map { ("damaged", $0.error.message) }
+        let damaged = listing.damaged.map { name, error -> Members in
+            ["name": name, "problem": KeychainReport.problem(error)]
         }
         try output.emit(
-            Document(
-                members: report.members + [
-                    .init("others", .array(others.map { .string($0) })), .init("damaged_keychains", .array(damaged)),
-                ]), text: text)
+            Document(report.members + ["others": others, "damaged_keychains": damaged]), text: Table.pairs(lines))
         if exitCode, report.wantsAttention || !damaged.isEmpty { throw ExitCode(ExitStatus.attention.rawValue) }
     }
 }

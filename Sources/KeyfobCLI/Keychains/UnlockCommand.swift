@@ -4,7 +4,7 @@ import Keyfob
 import KeyfobPrimitives
 
 /// `keyfob unlock`: unlocks a keychain for the following commands.
-struct UnlockCommand: ParsableCommand {
+struct UnlockCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "unlock", "Unlock a keychain for the commands that follow.",
         examples: Examples(
@@ -32,8 +32,7 @@ struct UnlockCommand: ParsableCommand {
 
     func validate() throws { try span?.requireUnit(for: "--for", probably: "h") }
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         let seconds = try span.map { span in
             let seconds = Int(span.duration.components.seconds)
             guard seconds > 0 || span.duration == .zero else {
@@ -71,7 +70,7 @@ struct UnlockCommand: ParsableCommand {
         }
         let expiry = try keychain.unlockedState.expiry(of: keychain.stateName)
         let until =
-            expiry.map { "until \(RFC3339.string(from: $0)) (\(Phrases.relative($0, to: Date())))" }
+            expiry.map { "until \(RFC3339.string(from: $0)) (\(Plural.relative($0, to: Date())))" }
             ?? "until it is locked"
         try output.emit(
             document(keychain, .unlocked, until: expiry, location: location, isChanged: true),
@@ -83,9 +82,8 @@ struct UnlockCommand: ParsableCommand {
         location: UnlockedState.Location? = nil, isChanged: Bool
     ) -> Document {
         Document([
-            "keychain": .string(keychain.name), "state": .string(state.rawValue), "until": .time(expiry),
-            "location": .optional(location?.name), "changed": .boolean(isChanged),
-            "dry_run": .boolean(global.dryRun),
+            "keychain": keychain.name, "state": state.rawValue, "until": expiry, "location": location?.name,
+            "changed": isChanged, "dry_run": global.dryRun,
         ])
     }
 
@@ -95,7 +93,7 @@ struct UnlockCommand: ParsableCommand {
         }
         let prompt = "Recovery code of keychain \"\(keychain.name)\""
         let typed: SecretBytes
-        if let source = try global.explicitPINSource.map({ try PINSource(parsing: $0) }), source != .prompt {
+        if let source = try global.explicitPINSource, source != .prompt {
             let environment = global.pinEnvironment(noInput: !global.terminal.mayAsk)
             typed = try source.read(.passphrase(keychain: keychain.name), from: environment)
         } else {

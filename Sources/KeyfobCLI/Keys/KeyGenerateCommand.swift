@@ -5,7 +5,7 @@ import KeyfobPrimitives
 import PKCS11
 
 /// `keyfob key generate`: generates a key on the token.
-struct KeyGenerateCommand: ParsableCommand {
+struct KeyGenerateCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "generate", "Make a key on the token.",
         examples: Examples(
@@ -50,21 +50,17 @@ struct KeyGenerateCommand: ParsableCommand {
     }
 
     private var specification: KeySpecification {
-        switch type {
-        case .rsa: .rsa(bits: size ?? 3072)
-        case .aes: .aes(bits: size ?? 256)
-        case .ed25519: .ed25519
-        case .ec:
-            switch curve ?? .p256 {
-            case .p256: .p256
-            case .p384: .p384
-            case .p521: .p521
-            }
+        switch (type, curve ?? .p256) {
+        case (.rsa, _): .rsa(bits: size ?? 3072)
+        case (.aes, _): .aes(bits: size ?? 256)
+        case (.ed25519, _): .ed25519
+        case (.ec, .p256): .p256
+        case (.ec, .p384): .p384
+        case (.ec, .p521): .p521
         }
     }
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         try specification.validate()
         let keychain = try global.openKeychain()
         if let existing = try existing(in: keychain) { return try emit(existing, isNew: false, keychain, output) }
@@ -108,7 +104,7 @@ struct KeyGenerateCommand: ParsableCommand {
     }
 
     /// The values known before the key is made. The uses are missing, because the token may restrict them.
-    private var known: [String: Value] {
+    private var known: Members {
         let bits: Int? = switch (type, curve ?? .p256) {
         case (.rsa, _): size ?? 3072
         case (.aes, _): size ?? 256
@@ -118,18 +114,13 @@ struct KeyGenerateCommand: ParsableCommand {
         case (.ec, .p521): 521
         }
         return [
-            "name": .string(name), "class": .string(type == .aes ? "secret" : "private"),
-            "type": .string(specification.description), "bits": bits.map { .count($0) } ?? .null,
-            "extractable": .boolean(extractable), "sensitive": true,
+            "name": name, "class": type == .aes ? "secret" : "private", "type": specification.description, "bits": bits,
+            "extractable": extractable, "sensitive": true,
         ]
     }
 
-    private func document(_ members: [Value.Member], isNew: Bool, _ keychain: Keychain) -> Document {
-        Document(
-            members: [
-                .init("changed", .boolean(isNew)), .init("dry_run", .boolean(global.dryRun)),
-                .init("keychain", .string(keychain.name)),
-            ] + members)
+    private func document(_ members: Members, isNew: Bool, _ keychain: Keychain) -> Document {
+        Document(["changed": isNew, "dry_run": global.dryRun, "keychain": keychain.name] + members)
     }
 
     private func emit(_ key: KeyItem, isNew: Bool, _ keychain: Keychain, _ output: Output) throws {

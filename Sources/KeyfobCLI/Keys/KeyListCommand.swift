@@ -6,7 +6,7 @@ import KeyfobOpenSSL
 import PKCS11
 
 /// `keyfob key ls`: lists the keys.
-struct KeyListCommand: ParsableCommand {
+struct KeyListCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "ls", "List the keys; those that seal the keychain are not shown.",
         examples: Examples("keyfob key ls", "keyfob key ls --pub sha256:77be", "keyfob key ls --json"),
@@ -23,8 +23,7 @@ struct KeyListCommand: ParsableCommand {
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         let wanted = try pub.map { text -> ItemName.Fingerprint in
             // An empty prefix would match every fingerprint.
             guard let fingerprint = ItemName.Fingerprint(text, shortest: 1) else {
@@ -37,17 +36,16 @@ struct KeyListCommand: ParsableCommand {
         let listed = try ListedKeys(in: keychain)
         let found = try ItemName.keys(in: keychain).filter { key in
             guard let wanted else { return true }
-            return try ItemName.fingerprints(of: key, in: keychain).contains { $0.begins(as: wanted) }
+            return try key.fingerprints(in: keychain).contains { $0.begins(as: wanted) }
         }.map { listed.named($0) }
         let keys = try found.sorted { ($0.label ?? "") < ($1.label ?? "") }.map {
             ($0, try keychain.keys.publicKey(of: $0))
         }
         let document = Document([
-            "keychain": .string(keychain.name), "token": .string(keychain.tokenLabel),
-            "keys": .array(
-                try keys.map { key, publicKey in
-                    .object(KeyPhrases.members(key, publicKey, uri: try keychain.objects.uri(of: key).description))
-                }),
+            "keychain": keychain.name, "token": keychain.tokenLabel,
+            "keys": try keys.map { key, publicKey in
+                KeyPhrases.members(key, publicKey, uri: try keychain.objects.uri(of: key).description)
+            },
         ])
         var table = Table([
             .init("NAME", mayShrink: true), .init("CLASS"), .init("TYPE"), .init("USES"), .init("EXTRACTABLE"),
@@ -68,7 +66,7 @@ struct KeyListCommand: ParsableCommand {
 }
 
 /// `keyfob key show`: shows one key, without its value.
-struct KeyShowCommand: ParsableCommand {
+struct KeyShowCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "show", "Show a key in full; never its value.",
         examples: Examples("keyfob key show api", "keyfob key show api --json", "keyfob key show sha256:77be"))
@@ -78,8 +76,7 @@ struct KeyShowCommand: ParsableCommand {
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         let keychain = try global.openKeychain()
         let key = try ListedKeys(in: keychain).named(name.key(in: keychain))
         let publicKey = try keychain.keys.publicKey(of: key)
@@ -94,8 +91,7 @@ struct KeyShowCommand: ParsableCommand {
             lines.append(("public key", "sha256:" + Digest.sha256(publicKey.subjectPublicKeyInfo).hexadecimal))
         }
         lines.append(("uri", uri))
-        let document = Document(
-            members: [.init("keychain", .string(keychain.name))] + KeyPhrases.members(key, publicKey, uri: uri))
-        try output.emit(document, text: CertificatePhrases.text(lines))
+        let document = Document(["keychain": keychain.name] + KeyPhrases.members(key, publicKey, uri: uri))
+        try output.emit(document, text: Table.pairs(lines))
     }
 }

@@ -74,26 +74,15 @@ enum KeyPhrases {
     ///   - key: `nil` for a key that does not exist yet.
     ///   - known: Values that are already known for such a key, by member name. All other members are null.
     static func members(
-        _ key: KeyItem?, _ publicKey: PublicKey?, uri: String?, known: [String: Value] = [:]
-    ) -> [Value.Member] {
-        func member(_ name: String, _ value: (KeyItem) -> Value) -> Value.Member {
-            guard let key else { return Value.Member(name, known[name] ?? .null) }
-            return Value.Member(name, value(key))
-        }
-        return [
-            member("name") { .optional($0.label) },
-            member("class") { .string(half($0)) },
-            member("type") { .string(kind($0, publicKey)) },
-            member("bits") { $0.sizeInBits.map { .count($0) } ?? .null },
-            member("uses") { .array(uses($0).map { .string($0) }) },
-            member("extractable") { .boolean($0.isExtractable) },
-            member("sensitive") { .boolean($0.isSensitive) },
-            member("id") { .optional($0.publicKeyHash?.hexadecimal) },
-            .init(
-                "fingerprint",
-                publicKey.map { .fingerprint(sha256: Digest.sha256($0.subjectPublicKeyInfo)) } ?? .null),
-            member("created") { .time($0.creationDate) },
-            .init("uri", .optional(uri)),
+        _ key: KeyItem?, _ publicKey: PublicKey?, uri: String?, known: Members = [:]
+    ) -> Members {
+        let members: Members = [
+            "name": key?.label, "class": key.map { half($0) }, "type": key.map { kind($0, publicKey) },
+            "bits": key?.sizeInBits, "uses": key.map(uses), "extractable": key?.isExtractable,
+            "sensitive": key?.isSensitive, "id": key?.publicKeyHash?.hexadecimal,
+            "fingerprint": publicKey.map { Value.fingerprint(sha256: Digest.sha256($0.subjectPublicKeyInfo)) },
+            "created": key?.creationDate, "uri": uri,
         ]
+        return members.replacing(known)
     }
 }

@@ -32,12 +32,11 @@ struct KeyPublicCommand: ParsableCommand, ContentWriter {
         let label = key.label ?? name.text
         let publicKey = try keychain.keys.knownPublicKey(of: key)
         let document = Document(
-            members: [
-                .init("name", .string(label)), .init("type", .string(publicKey.algorithm.description)),
-                .init("pem", .string(publicKey.pem)),
-                .init("ssh", .optional(OpenSSHKey.line(publicKey, comment: label))),
-                .init("fingerprint", .fingerprint(sha256: Digest.sha256(publicKey.subjectPublicKeyInfo))),
-                .init("file", .optional(file.path)), .init("dry_run", .boolean(global.dryRun)),
+            [
+                "name": label, "type": publicKey.algorithm.description, "pem": publicKey.pem,
+                "ssh": OpenSSHKey.line(publicKey, comment: label),
+                "fingerprint": Value.fingerprint(sha256: Digest.sha256(publicKey.subjectPublicKeyInfo)),
+                "file": file.path, "dry_run": global.dryRun,
             ])
         try file.write(
             content(publicKey, as: form, comment: label), document: document,

@@ -2,7 +2,7 @@ import ArgumentParser
 import Keyfob
 
 /// `keyfob key rm`: destroys a key.
-struct KeyRemoveCommand: ParsableCommand {
+struct KeyRemoveCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "rm", "Destroy a key on the token.",
         examples: Examples("keyfob key rm api", "keyfob key rm api --yes", "keyfob key rm api --dry-run"),
@@ -17,9 +17,8 @@ struct KeyRemoveCommand: ParsableCommand {
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
-    func run() throws {
-        let removal = Removal(
-            kind: "key", verb: .destroy, ifExists: ifExists, global: global, output: try global.output())
+    func run(_ output: Output) throws {
+        let removal = Removal(kind: "key", verb: .destroy, ifExists: ifExists, global: global, output: output)
         let keychain = try global.openKeychain()
         let found = try removal.find(name) {
             do { return try name.keys(in: keychain) } catch let error as KeychainError

@@ -63,12 +63,10 @@ struct KeyRequestCommand: ParsableCommand, ContentWriter {
             ? keychain.keys.trialRequest(for: key, subject: subject, extensions: extensions, scheme: scheme)
             : keychain.keys.certificationRequest(for: key, subject: subject, extensions: extensions, scheme: scheme)
         let document = Document([
-            "name": .string(label), "file": .optional(file.path), "dry_run": .boolean(global.dryRun),
-            "subject": .string(request.subject.description),
-            "names": .array(request.extensions.subjectAlternativeNames.map { .string($0.description) }),
-            "signature": .string(scheme.displayName),
-            "key_fingerprint": .fingerprint(sha256: Digest.sha256(publicKey.subjectPublicKeyInfo)),
-            "pem": .string(request.pem),
+            "name": label, "file": file.path, "dry_run": global.dryRun, "subject": request.subject.description,
+            "names": request.extensions.subjectAlternativeNames.map(\.description), "signature": scheme.displayName,
+            "key_fingerprint": Value.fingerprint(sha256: Digest.sha256(publicKey.subjectPublicKeyInfo)),
+            "pem": request.pem,
         ])
         try file.write(
             form == .der ? SecretBytes(request.der) : SecretBytes(utf8: request.pem), document: document,

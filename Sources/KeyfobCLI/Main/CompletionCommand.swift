@@ -38,6 +38,6 @@ struct CompletionCommand: ParsableCommand {
         // KEYFOB_FORMAT must not change what a shell evaluates at startup.
         guard global.json || global.formatOption != nil else { return try StandardOutput.write(script + "\n") }
         try global.output().emit(
-            Document(["shell": .string(shell.rawValue), "script": .string(script + "\n")]), text: script)
+            Document(["shell": shell.rawValue, "script": script + "\n"]), text: script)
     }
 }

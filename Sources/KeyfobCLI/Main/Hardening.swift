@@ -57,8 +57,7 @@ enum Hardening {
                     .failed, "the token's module has ended the process.",
                     hint: "A file of the token may be damaged, or there may be too little memory. "
                         + "Restore the token's files from a backup, or try again."))
-            let form = ErrorForm(Array(CommandLine.arguments.dropFirst()))
-            StandardError.write(form.isJSON ? failure.json : failure.text(verbose: form.isVerbose))
+            StandardError.write(ErrorForm.current.text(of: failure))
             _exit(failure.status.rawValue)
         }
     }

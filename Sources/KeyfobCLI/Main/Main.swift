@@ -15,8 +15,7 @@ import PKCS11
         Interruption.install()
         let arguments = CommandLine.arguments
         if let failure = undecipherable ?? exposedPIN ?? Hardening.failure {
-            let form = ErrorForm(Array(arguments.dropFirst()))
-            StandardError.write(form.isJSON ? failure.json : failure.text(verbose: form.isVerbose))
+            StandardError.write(ErrorForm.current.text(of: failure))
             _exit(failure.status.rawValue)
         }
         let status: ExitStatus
@@ -144,7 +143,7 @@ import PKCS11
                 let isVersion = text == KeyfobCommand.version
                 try StandardOutput.write(
                     form.isJSON && isVersion
-                        ? Document(["version": .string(text)]).rendered(as: .json) : text.withGlobalOptionsLast + "\n")
+                        ? Document(["version": text]).rendered(as: .json) : text.withGlobalOptionsLast + "\n")
                 return .success
             } catch {
                 failure = Failure(error)
@@ -164,7 +163,7 @@ import PKCS11
         default:
             failure = Failure(error)
         }
-        StandardError.write(form.isJSON ? failure.json : failure.text(verbose: form.isVerbose))
+        StandardError.write(form.text(of: failure))
         return failure.status
     }
 }

@@ -54,19 +54,23 @@ enum CertificatePhrases {
     static func validity(_ certificate: Certificate, on date: Date) -> String {
         let day = RFC3339.day(of: certificate.notAfter)
         switch State(certificate, on: date) {
-        case .expired: return "expired on \(day) (\(Phrases.relative(certificate.notAfter, to: date)))"
+        case .expired: return "expired on \(day) (\(Plural.relative(certificate.notAfter, to: date)))"
         case .notYetValid: return "valid only from \(RFC3339.string(from: certificate.notBefore))"
         case .good, .renewalDue, .replaced:
-            return "valid until \(day) (\(Phrases.duration(seconds: certificate.notAfter.timeIntervalSince(date))))"
+            return "valid until \(day) (\(Plural.duration(seconds: certificate.notAfter.timeIntervalSince(date))))"
         }
     }
 
-    /// Returns the error for a certificate that is expired or not yet valid, or `nil` for a valid one.
+    /// Checks that a certificate has not expired and is valid already.
     ///
     /// - Parameter remark: Text to append to the hint.
-    static func failure(_ certificate: Certificate, name: String, on date: Date, remark: String) -> KeychainError? {
-        KeychainError.validity(
+    /// - Throws: `KeychainError.certificateExpired` or `certificateNotYetValid`.
+    static func requireValid(
+        _ certificate: Certificate, name: String, on date: Date, remark: String = "Continue anyway: --allow-expired"
+    ) throws {
+        let failure = KeychainError.validity(
             of: certificate, name: name, on: date, renewal: ["Get a new certificate.", Remedy(remark)], remark: remark)
+        if let failure { throw failure }
     }
 
     /// Returns the members that describe a certificate in JSON documents.
@@ -75,38 +79,29 @@ enum CertificatePhrases {
     ///   - certificate: `nil` for a certificate that does not exist yet.
     ///   - known: Values that are already known for such a certificate, by member name. All other members are null.
     static func members(
-        _ certificate: Certificate?, on date: Date, isReplaced: Bool = false, known: [String: Value] = [:]
-    ) -> [Value.Member] {
-        func member(_ name: String, _ value: (Certificate) -> Value) -> Value.Member {
-            guard let certificate else { return Value.Member(name, known[name] ?? .null) }
-            return Value.Member(name, value(certificate))
-        }
-        return [
-            member("subject") { .string($0.subject.description) },
-            member("common_name") { .optional($0.subject.commonName) },
-            member("issuer") { .string($0.issuer.description) },
-            member("serial") { .string($0.serialNumberText) },
-            member("not_before") { .time($0.notBefore) },
-            member("not_after") { .time($0.notAfter) },
-            member("state") { .string(State($0, on: date, isReplaced: isReplaced).rawValue) },
-            member("key") { .string($0.publicKey.algorithm.description) },
-            member("fingerprint") { .fingerprint(sha256: $0.sha256Fingerprint) },
-            member("dns_names") { .array($0.dnsNames.map { .string($0) }) },
-            member("is_authority") { .boolean($0.isCA) },
+        _ certificate: Certificate?, on date: Date, isReplaced: Bool = false, known: Members = [:]
+    ) -> Members {
+        let members: Members = [
+            "subject": certificate?.subject.description, "common_name": certificate?.subject.commonName,
+            "issuer": certificate?.issuer.description, "serial": certificate?.serialNumberText,
+            "not_before": certificate?.notBefore, "not_after": certificate?.notAfter,
+            "state": certificate.map { State($0, on: date, isReplaced: isReplaced).rawValue },
+            "key": certificate?.publicKey.algorithm.description,
+            "fingerprint": certificate.map { Value.fingerprint(sha256: $0.sha256Fingerprint) },
+            "dns_names": certificate?.dnsNames, "is_authority": certificate?.isCA,
         ]
+        return members.replacing(known)
     }
 
     /// The additional members that `show` prints; they correspond to its text lines.
-    static func details(_ certificate: Certificate) -> [Value.Member] {
+    static func details(_ certificate: Certificate) -> Members {
         let keyUsage = certificate.keyUsage.map { $0.description.split(separator: ", ").map(String.init) }
         return [
-            .init("names", .array(certificate.subjectAlternativeNames.map { .string($0.description) })),
-            .init("extended_key_usage", .array(certificate.extendedKeyUsage.map { .string($0.description) })),
-            .init("key_usage", keyUsage.map { .array($0.map { .string($0) }) } ?? .null),
-            .init("path_length", certificate.pathLength.map { .count($0) } ?? .null),
-            .init("subject_key_id", .optional(certificate.subjectKeyIdentifier?.hexadecimal)),
-            .init("authority_key_id", .optional(certificate.authorityKeyIdentifier?.hexadecimal)),
-            .init("fingerprint_sha1", .string("sha1:" + certificate.sha1Fingerprint.hexadecimal)),
+            "names": certificate.subjectAlternativeNames.map(\.description),
+            "extended_key_usage": certificate.extendedKeyUsage.map(\.description), "key_usage": keyUsage,
+            "path_length": certificate.pathLength, "subject_key_id": certificate.subjectKeyIdentifier?.hexadecimal,
+            "authority_key_id": certificate.authorityKeyIdentifier?.hexadecimal,
+            "fingerprint_sha1": "sha1:" + certificate.sha1Fingerprint.hexadecimal,
         ]
     }
 
@@ -133,13 +128,5 @@ enum CertificatePhrases {
         lines.append(("sha256", certificate.sha256Fingerprint.hexadecimal))
         lines.append(("sha1", certificate.sha1Fingerprint.hexadecimal))
         return lines
-    }
-
-    /// Formats names and values in two columns.
-    static func text(_ lines: [(String, String)]) -> String {
-        let width = lines.map(\.0.count).max() ?? 0
-        return lines.map { name, value in
-            "\(name)\(String(repeating: " ", count: width - name.count + 2))\(TerminalSafe.text(value))"
-        }.joined(separator: "\n")
     }
 }

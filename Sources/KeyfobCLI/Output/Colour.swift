@@ -2,12 +2,11 @@ import ArgumentParser
 
 /// The meaning of a piece of text, shown as colour. The text must state the meaning as well.
 enum Style: Sendable {
-    case bold, faint, good, warning, bad
+    case bold, good, warning, bad
 
     fileprivate var code: String {
         switch self {
         case .bold: "1"
-        case .faint: "2"
         case .good: "32"
         case .warning: "33"
         case .bad: "31"

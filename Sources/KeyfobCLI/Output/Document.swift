@@ -12,18 +12,12 @@ struct Document: Equatable, Sendable {
     static let schema = "keyfob/v1"
 
     /// The members after the schema.
-    let members: [Value.Member]
+    let members: Members
     /// The list to print as rows of tab-separated values, if there are several lists.
     let listName: String?
 
     /// A document of these members, in this order.
-    init(_ members: KeyValuePairs<String, Value>) {
-        self.members = members.map { Value.Member($0.key, $0.value) }
-        listName = nil
-    }
-
-    /// A document of these members, in this order.
-    init(members: [Value.Member], listName: String? = nil) {
+    init(_ members: Members, listName: String? = nil) {
         self.members = members
         self.listName = listName
     }
@@ -33,20 +27,16 @@ struct Document: Equatable, Sendable {
 
     /// Returns the document with the member `changed` added.
     func telling(ofChange isChanged: Bool) -> Self {
-        Self(members: members + [.init("changed", .boolean(isChanged))], listName: listName)
+        Self(members + ["changed": isChanged], listName: listName)
     }
 
     /// The document of a command that removes one object, and of its dry run.
-    static func removal(of name: String, isDone: Bool, isDryRun: Bool = false, further: [Value.Member] = []) -> Self {
-        Self(
-            members: [
-                .init("is_removed", .boolean(isDone)), .init("name", .string(name)), .init("changed", .boolean(isDone)),
-                .init("dry_run", .boolean(isDryRun)),
-            ] + further)
+    static func removal(of name: String, isDone: Bool, isDryRun: Bool = false, further: Members = [:]) -> Self {
+        Self(["is_removed": isDone, "name": name, "changed": isDone, "dry_run": isDryRun] + further)
     }
 
     /// The whole document, schema first.
-    var value: Value { .object([Value.Member("schema", .string(Self.schema))] + members) }
+    var value: Value { .object(["schema": Self.schema] + members) }
 
     /// Renders the document in `format`, including the final newline.
     ///

@@ -6,19 +6,19 @@ struct ListStream: ~Copyable {
 
     private let format: OutputFormat
     private let listName: String
-    private let first: [Value.Member]
-    private var elements: [Value] = []
+    private let first: Members
+    private var elements: [Members] = []
     private var count = 0
     /// Text that is not written yet.
     private(set) var buffer = ""
 
     /// Begins a document with `members` and then the list `listName`.
-    init(_ format: OutputFormat, members: [Value.Member], listName: String) {
+    init(_ format: OutputFormat, members: Members, listName: String) {
         self.format = format
         self.listName = listName
         first = members
         if format == .json {
-            let head = Document(members: members).value.json
+            let head = Document(members).value.json
             buffer = head.dropLast() + ",\(Value.string(listName).json):["
         }
     }
@@ -27,7 +27,7 @@ struct ListStream: ~Copyable {
     ///
     /// - Throws: `KeychainError.fileUnavailable` or `diskFull` if standard output cannot be written; `YamlError` of
     ///   Yams.
-    mutating func add(_ members: [Value.Member]) throws {
+    mutating func add(_ members: Members) throws {
         defer { count += 1 }
         switch format {
         case .json:
@@ -38,9 +38,9 @@ struct ListStream: ~Copyable {
         case .yaml:
             if count == 0 { buffer += try yamlHead() }
             // Yams does not indent lists within an object, so a list of one element can be appended as it is.
-            buffer += try Value.array([.object(members)]).yaml()
+            buffer += try [members].documentValue.yaml()
         case .env, .table:
-            elements.append(.object(members))
+            elements.append(members)
         }
         if buffer.utf8.count >= Self.flushSize { try flush() }
     }
@@ -49,7 +49,7 @@ struct ListStream: ~Copyable {
     ///
     /// - Throws: `KeychainError.fileUnavailable` or `diskFull` if standard output cannot be written; `YamlError` of
     ///   Yams.
-    mutating func finish(_ members: [Value.Member]) throws {
+    mutating func finish(_ members: Members) throws {
         switch format {
         case .json:
             buffer += "]" + members.map { ",\(Value.string($0.name).json):\($0.value.json)" }.joined() + "}\n"
@@ -57,15 +57,14 @@ struct ListStream: ~Copyable {
         case .yaml where count > 0:
             if !members.isEmpty { buffer += try Value.object(members).yaml() }
         case .yaml, .env, .table:
-            let list = Value.Member(listName, .array(elements))
-            buffer += try Document(members: first + [list] + members).rendered(as: format)
+            buffer += try Document(first + [listName: elements] + members).rendered(as: format)
         }
         try flush()
     }
 
     /// The text before the elements of a non-empty YAML list.
     private func yamlHead() throws -> String {
-        let empty = try Document(members: first + [.init(listName, .array([]))]).rendered(as: .yaml)
+        let empty = try Document(first + [listName: [String]()]).rendered(as: .yaml)
         return empty.dropLast(" []\n".count) + "\n"
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+import Keyfob
 import KeyfobOpenSSL
 
 /// One certificate of a list, and its key if it has one.
@@ -19,9 +20,9 @@ struct ListedCertificate {
     ///
     /// - Parameter members: The members that describe the list as a whole.
     static func document(
-        _ listed: [ListedCertificate], as name: String, on date: Date, _ members: [Value.Member]
+        _ listed: [ListedCertificate], as name: String, on date: Date, _ members: Members
     ) -> Document {
-        Document(members: members + [.init(name, .array(listed.map { .object($0.members(on: date)) }))])
+        Document(members + [name: listed.map { $0.members(on: date) }])
     }
 
     /// Returns the table for a list.
@@ -35,10 +36,10 @@ struct ListedCertificate {
         return table
     }
 
-    private func members(on date: Date) -> [Value.Member] {
-        var members: [Value.Member] = [.init("name", .optional(label))]
+    private func members(on date: Date) -> Members {
+        var members: Members = ["name": label]
         if let key {
-            members += [.init("token", .string(key.token)), .init("extractable", .boolean(key.isExtractable))]
+            members += ["token": key.token, "extractable": key.isExtractable]
         }
         return members + CertificatePhrases.members(certificate, on: date, isReplaced: isReplaced)
     }
@@ -50,6 +51,6 @@ struct ListedCertificate {
             .init(CertificatePhrases.issuer(certificate)),
         ]
         if hasKeys { cells += [.init(certificate.publicKey.algorithm.description), .init(key?.token ?? "")] }
-        return cells + [.init(Phrases.relative(certificate.notAfter, to: date)), .init(state.rawValue, state.style)]
+        return cells + [.init(Plural.relative(certificate.notAfter, to: date)), .init(state.rawValue, state.style)]
     }
 }

@@ -7,6 +7,9 @@ struct Output: Sendable {
     let isQuiet: Bool
     let verbosity: Int
 
+    /// Whether sentences are printed: the format is not machine-readable, and `--quiet` is not set.
+    var isForPeople: Bool { !format.isMachineReadable && !isQuiet }
+
     /// Prints the result: a table, or a document in a machine-readable format.
     ///
     /// - Throws: `KeychainError.fileUnavailable` or `diskFull` if standard output cannot be written.
@@ -49,23 +52,26 @@ struct Output: Sendable {
         guard let error = error as? KeychainError, [.diskFull, .fileUnavailable].contains(error.code) else {
             return error
         }
-        return KeychainError(
-            error.code, "the command succeeded, but \(error.message)", hint: "Only its output is incomplete.",
-            details: error.details, cause: error.cause)
+        return error.replacing(
+            message: "the command succeeded, but \(error.message)", remedies: ["Only its output is incomplete."])
     }
 
     /// Prints a sentence, unless the format is machine-readable or `--quiet` is set.
     ///
     /// - Throws: `KeychainError.fileUnavailable` or `diskFull` if standard output cannot be written.
     func say(_ sentence: @autoclosure () -> String) throws {
-        guard !format.isMachineReadable, !isQuiet else { return }
+        guard isForPeople else { return }
         try StandardOutput.write(sentence() + "\n")
     }
 
-    /// Writes a progress message to standard error if the verbosity is at least `level`.
-    func note(_ sentence: @autoclosure () -> String, level: Int = 1) {
-        guard verbosity >= level else { return }
-        StandardError.write("keyfob: \(sentence())\n")
+    /// Writes a sentence to standard error, unless the format is machine-readable or `--quiet` is set.
+    func warn(_ sentence: @autoclosure () -> String) {
+        if isForPeople { StandardError.write("keyfob: \(sentence())\n") }
+    }
+
+    /// Writes a step of a slow operation to standard error, with `-v`.
+    func tell(step: String) {
+        if verbosity > 0 { StandardError.write("keyfob: \(TerminalSafe.text(step))\n") }
     }
 
     private func emit(_ document: Document, isListing: Bool) throws {

@@ -6,14 +6,11 @@ struct Table: Sendable {
     struct Column: Sendable {
         /// The heading, in capitals.
         let title: String
-        /// Whether cells are aligned right, as for numbers.
-        let alignsRight: Bool
         /// Whether the column may be truncated when the terminal is narrow.
         let mayShrink: Bool
 
-        init(_ title: String, alignsRight: Bool = false, mayShrink: Bool = false) {
+        init(_ title: String, mayShrink: Bool = false) {
             self.title = title
-            self.alignsRight = alignsRight
             self.mayShrink = mayShrink
         }
     }
@@ -95,6 +92,14 @@ struct Table: Sendable {
         }
     }
 
+    /// Returns lines of a name and a text each, with aligned texts.
+    static func pairs(_ lines: [(String, String)]) -> String {
+        let width = lines.map(\.0.count).max() ?? 0
+        return lines.map { name, value in
+            "\(name)\(String(repeating: " ", count: width - name.count + 2))\(TerminalSafe.text(value))"
+        }.joined(separator: "\n")
+    }
+
     /// Renders one line, with each cell truncated to its column's width.
     func line(_ cells: [Cell], _ widths: [Int], _ colour: Colour) -> String {
         var result = ""
@@ -103,12 +108,11 @@ struct Table: Sendable {
         for (index, cell) in cells.enumerated() {
             let shown = DisplayWidth.truncated(cell.text, to: widths[index])
             let padding = widths[index] - DisplayWidth.of(shown)
-            if columns[index].alignsRight { pending += padding }
             if !shown.isEmpty {
                 result += String(repeating: " ", count: pending) + colour.apply(cell.style, to: shown)
                 pending = 0
             }
-            pending += (columns[index].alignsRight ? 0 : padding) + Self.gap
+            pending += padding + Self.gap
         }
         return result + "\n"
     }

@@ -9,27 +9,7 @@ indirect enum Value: Equatable, Sendable {
     case integer(Int64)
     case string(String)
     case array([Value])
-    case object([Member])
-
-    /// One member of an object.
-    struct Member: Equatable, Sendable {
-        let name: String
-        let value: Value
-
-        init(_ name: String, _ value: Value) {
-            self.name = name
-            self.value = value
-        }
-    }
-
-    /// The text, or `null` for `nil`.
-    static func optional(_ text: String?) -> Value { text.map(Value.string) ?? .null }
-
-    /// A count.
-    static func count(_ number: Int) -> Value { .integer(Int64(number)) }
-
-    /// A date as RFC 3339 in UTC with whole seconds, or `null` for `nil`.
-    static func time(_ date: Date?) -> Value { date.map { .string(RFC3339.string(from: $0)) } ?? .null }
+    case object(Members)
 
     /// Bytes in base64, for a member whose name ends in `_b64`.
     static func base64(_ bytes: some DataProtocol) -> Value { .string(Data(bytes).base64EncodedString()) }
@@ -38,17 +18,6 @@ indirect enum Value: Equatable, Sendable {
     static func fingerprint(sha256 digest: some Sequence<UInt8>) -> Value {
         .string("sha256:" + digest.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined())
     }
-}
-
-extension Value: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral {
-    init(stringLiteral value: String) { self = .string(value) }
-    init(booleanLiteral value: Bool) { self = .boolean(value) }
-    init(integerLiteral value: Int64) { self = .integer(value) }
-}
-
-extension Value: ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral {
-    init(arrayLiteral elements: Value...) { self = .array(elements) }
-    init(dictionaryLiteral elements: (String, Value)...) { self = .object(elements.map { Member($0, $1) }) }
 }
 
 extension Value {

@@ -65,7 +65,14 @@ struct TokenUse {
 
     /// The variables with which programs find the module and the token.
     var environment: [(name: String, value: String)] {
-        (softHSMConfiguration.map { [("SOFTHSM2_CONF", $0)] } ?? []) + [("PKCS11_MODULE_PATH", module)]
+        Self.variables(module: module, softHSMConfiguration: softHSMConfiguration)
+    }
+
+    /// The variables with which programs find a module, and SoftHSM its configuration.
+    static func variables(module: String?, softHSMConfiguration: String?) -> [(name: String, value: String)] {
+        [("SOFTHSM2_CONF", softHSMConfiguration), ("PKCS11_MODULE_PATH", module)].compactMap { name, value in
+            value.map { (name, $0) }
+        }
     }
 
     /// Whether the certificate may be used for a purpose: it names that purpose, or none.

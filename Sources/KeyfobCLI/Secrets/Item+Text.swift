@@ -67,24 +67,14 @@ extension Item {
     var modified: Date? { attributes[.modificationDate]?.date }
 
     /// The members that describe a password in a document. Both kinds have the same members, including those of lists.
-    var members: [Value.Member] {
-        var members: [Value.Member] = [
-            .init("name", .string(nameText)), .init("kind", .string(kindText)), .init("user", .string(userText)),
-            .init("server", value(.server)),
-        ]
-        members += placeMembers
-        members.append(.init("label", .string(text(.label))))
-        members.append(.init("created", .time(attributes[.creationDate]?.date)))
-        members.append(.init("modified", .time(modified)))
-        return members
+    var members: Members {
+        ["name": nameText, "kind": kindText, "user": userText, "server": value(.server)] + placeMembers
+            + ["label": text(.label), "created": attributes[.creationDate]?.date, "modified": modified]
     }
 
     /// The members that distinguish passwords of one account at one server; null for a generic password.
-    var placeMembers: [Value.Member] {
-        [
-            .init("protocol", .optional(schemeText)),
-            .init("port", attributes[.port]?.number.map { .integer($0) } ?? .null), .init("path", value(.path)),
-        ]
+    var placeMembers: Members {
+        ["protocol": schemeText, "port": attributes[.port]?.number, "path": value(.path)]
     }
 
     /// The value of a member for an attribute; null if it is not set. The vault treats absent and empty as equal.
@@ -94,5 +84,5 @@ extension Item {
     }
 
     /// The persistent reference, which identifies the item.
-    var referenceMembers: [Value.Member] { reference.map { [.init("reference_b64", .base64($0.data))] } ?? [] }
+    var referenceMembers: Members { reference.map { ["reference_b64": Value.base64($0.data)] } ?? [:] }
 }

@@ -195,9 +195,7 @@ extension Keychain {
         let error = noSuchPassword(name)
         let command = "rm " + item.words(and: item.userText.isEmpty ? " --user=''" : "")
         let place = item.itemClass == .internetPassword ? "server" : "label"
-        return KeychainError(
-            error.code, error.message,
-            hint: "It is the \(place) of another item: " + Wording(keychain: self.name).keyfob(command),
-            details: error.details)
+        let words = Wording(keychain: self.name).keyfob(command)
+        return error.replacing(remedies: ["It is the \(place) of another item: \(words)"])
     }
 }

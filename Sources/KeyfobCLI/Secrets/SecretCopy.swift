@@ -3,7 +3,7 @@ import Foundation
 import Keyfob
 
 /// `keyfob secret copy`: copies a secret to another name or keychain.
-struct SecretCopy: ParsableCommand {
+struct SecretCopy: OutputCommand {
     static let configuration = CommandConfiguration(
         "copy", "Copy a secret to another name or another keychain.",
         examples: Examples(
@@ -40,8 +40,7 @@ struct SecretCopy: ParsableCommand {
         EnvironmentVariable.withhold(namedBy: toPinSource)
     }
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         try selection.check(name: name)
         try storing.check()
         if newName == nil, to == nil {

@@ -6,7 +6,7 @@ import Keyfob
 import KeyfobPrimitives
 
 /// `keyfob secret edit`: changes a secret in the user's editor.
-struct SecretEdit: ParsableCommand {
+struct SecretEdit: OutputCommand {
     static let configuration = CommandConfiguration(
         "edit", "Change a secret in your editor.",
         examples: Examples(
@@ -33,8 +33,7 @@ struct SecretEdit: ParsableCommand {
     @OptionGroup(title: "Global options")
     var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         try selection.check(name: name)
         let keychain = try global.openKeychain()
         let item = try selection.choice.one(name, for: .replacing, in: keychain)
@@ -55,18 +54,13 @@ struct SecretEdit: ParsableCommand {
                 hint: "Use an editor that needs none: EDITOR=… Or use no editor: "
                     + Wording(keychain: keychain.name).keyfob("set " + item.words(and: " --replace --stdin")))
         }
-        if !canAsk, !output.isQuiet, !output.format.isMachineReadable {
-            StandardError.write(
-                "keyfob: questions cannot be asked here: a value that cannot be stored is lost.\n")
-        }
-        if ScratchDirectory.sweep() > 0, !output.isQuiet, !output.format.isMachineReadable {
-            StandardError.write("keyfob: wiped the file that an earlier edit has left in memory.\n")
-        }
+        if !canAsk { output.warn("questions cannot be asked here: a value that cannot be stored is lost.") }
+        if ScratchDirectory.sweep() > 0 { output.warn("wiped the file that an earlier edit has left in memory.") }
         let editor = Editor()
-        if !editor.isSafe, !output.isQuiet, !output.format.isMachineReadable {
-            StandardError.write(
-                "keyfob: the editor \"\(TerminalSafe.text(editor.command))\" may keep copies of the secret on disk. "
-                    + "These do not: vi, vim, nvim, nano, ed, emacs -Q\n")
+        if !editor.isSafe {
+            output.warn(
+                "the editor \"\(TerminalSafe.text(editor.command))\" may keep copies of the secret on disk. "
+                    + "These do not: vi, vim, nvim, nano, ed, emacs -Q")
         }
         var draft = Draft(item: item, base: old, value: old)
         var isStored = false
@@ -125,9 +119,7 @@ struct SecretEdit: ParsableCommand {
                 "Your text is kept. Edit it again (e), store it anyway (s) or discard it (q):",
                 among: "esq")
             if answer == "q" {
-                throw KeychainError(
-                    refusal.code, "nothing was stored; your text was discarded.", details: refusal.details,
-                    cause: refusal.cause)
+                throw refusal.replacing(message: "nothing was stored; your text was discarded.", remedies: [])
             }
             do {
                 guard let stored = try keychain.stored(like: draft.item) else {
@@ -150,11 +142,9 @@ struct SecretEdit: ParsableCommand {
     /// The error for a value that is lost because no question can be asked.
     private func lost(_ error: KeychainError) -> KeychainError {
         let again = "secret edit " + ShellWord.operand(name, with: selection.choice.words)
-        return KeychainError(
-            error.code, error.message + " Your text is lost.",
-            remedies: error.remedies.isEmpty
-                ? [Remedy("Edit it again: " + Wording.selected.keyfob(again))] : error.remedies,
-            details: error.details, cause: error.cause)
+        return error.replacing(
+            message: error.message + " Your text is lost.",
+            remedies: error.remedies.isEmpty ? ["Edit it again: \(Wording.selected.keyfob(again))"] : nil)
     }
 
     /// Opens `old` in the editor, and returns the content of the file afterwards, without the newline that editors add.
@@ -221,7 +211,7 @@ struct SecretEdit: ParsableCommand {
         {
             throw KeychainError(
                 .dataTooLarge,
-                "the editor has written more than \(Phrases.size(StandardInput.limit)); nothing was changed.",
+                "the editor has written more than \(Plural.size(StandardInput.limit)); nothing was changed.",
                 hint: "Keep large files encrypted elsewhere and store their key here.")
         }
     }

@@ -4,22 +4,13 @@ import Keyfob
 import KeyfobPrimitives
 
 /// `keyfob secret generate`: creates and stores a random secret.
-struct SecretGenerate: ParsableCommand {
+struct SecretGenerate: OutputCommand {
     static let configuration = CommandConfiguration(
         "generate", "Make a random secret and store it; it is printed only with --print.",
         examples: Examples(
             "keyfob secret generate db/prod --user app",
             "keyfob secret generate session/key --length 64 --charset hex",
             "keyfob secret generate door/code --length 8 --charset digits --print"))
-
-    /// The named alphabets.
-    enum Charset: String, CaseIterable, ExpressibleByArgument {
-        case alnum, ascii, hex, digits
-
-        var alphabet: Alphabet {
-            Alphabet.named.first { $0.name == rawValue }?.alphabet ?? Alphabet(symbols: Array(0x21...0x7E))
-        }
-    }
 
     @Argument(help: "The item's name.", completion: NameCompletion.passwords)
     var name: String
@@ -28,7 +19,7 @@ struct SecretGenerate: ParsableCommand {
     var length = 32
 
     @Option(help: ArgumentHelp("alnum, ascii, hex or digits.", valueName: "name"))
-    var charset: Charset = .alnum
+    var charset: Alphabet = .alnum
 
     @Flag(name: .customLong("print"), help: "Also print the secret.")
     var isPrinted = false
@@ -42,8 +33,7 @@ struct SecretGenerate: ParsableCommand {
     @OptionGroup(title: "Global options")
     var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         try selection.check(name: name)
         try storing.check()
         guard (1...65_536).contains(length) else {
@@ -51,7 +41,7 @@ struct SecretGenerate: ParsableCommand {
         }
         let item = try selection.newItem(name, label: storing.label, comment: storing.comment)
         let keychain = try global.openKeychain()
-        var secret = try charset.alphabet.text(length: length)
+        var secret = try charset.text(length: length)
         let (outcome, changed) = try storing.store(
             item, called: name, as: selection.choice, in: keychain, isDryRun: global.dryRun
         ) { secret }
@@ -70,8 +60,8 @@ struct SecretGenerate: ParsableCommand {
         guard !output.format.isMachineReadable else {
             return try output.emit(
                 Document(
-                    members: SecretStoring.members(outcome, changed, keychain, isDryRun: global.dryRun)
-                        + [global.dryRun ? Value.Member("value", .null) : SecretGet.member(secret)]), sentence: "")
+                    SecretStoring.members(outcome, changed, keychain, isDryRun: global.dryRun)
+                        + (global.dryRun ? ["value": Value.null] : SecretGet.member(secret))), sentence: "")
         }
         // Prints only the secret on standard output, so that it can be piped.
         guard outcome != .kept else { return try SecretGet.print(secret) }

@@ -6,7 +6,7 @@ import Keyfob
 import KeyfobPrimitives
 
 /// `keyfob get`: prints a secret.
-struct SecretGet: ParsableCommand {
+struct SecretGet: OutputCommand {
     static let configuration = CommandConfiguration(
         "get", "Print a secret.",
         examples: Examples(
@@ -40,8 +40,7 @@ struct SecretGet: ParsableCommand {
     @OptionGroup(title: "Global options")
     var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         try selection.check(name: name)
         let keychain = try global.openKeychain(warmsUpToken: true)
         let item = try selection.choice.one(name, in: keychain)
@@ -55,20 +54,16 @@ struct SecretGet: ParsableCommand {
             guard output.format.isMachineReadable else { return }
             return try output.emit(
                 Document([
-                    "name": .string(item.nameText), "user": .string(item.userText), "keychain": .string(keychain.name),
-                    "file": .string(file), "written": .boolean(!global.dryRun), "dry_run": .boolean(global.dryRun),
+                    "name": item.nameText, "user": item.userText, "keychain": keychain.name, "file": file,
+                    "written": !global.dryRun, "dry_run": global.dryRun,
                 ]), sentence: "")
         }
         if self.output != nil, !output.format.isMachineReadable {
             return try Self.print(secret, raw: true, force: force)
         }
         if output.format.isMachineReadable {
-            let members = [
-                Value.Member("name", .string(item.nameText)), .init("user", .string(item.userText)),
-                .init("keychain", .string(keychain.name)), Self.member(secret),
-            ]
-            try output.emit(Document(members: members), sentence: "")
-            return
+            let members: Members = ["name": item.nameText, "user": item.userText, "keychain": keychain.name]
+            return try output.emit(Document(members + Self.member(secret)), sentence: "")
         }
         try Self.print(secret, raw: raw, force: force)
     }
@@ -103,8 +98,8 @@ struct SecretGet: ParsableCommand {
     }
 
     /// A secret as a member of a document: `value` for text, `value_b64` for other data.
-    static func member(_ secret: SecretBytes) -> Value.Member {
-        if let text = secret.copyString() { return .init("value", .string(text)) }
-        return .init("value_b64", .base64(secret.copyData()))
+    static func member(_ secret: SecretBytes) -> Members {
+        if let text = secret.copyString() { return ["value": text] }
+        return ["value_b64": Value.base64(secret.copyData())]
     }
 }

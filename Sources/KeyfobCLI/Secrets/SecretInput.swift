@@ -36,7 +36,7 @@ struct SecretInput: ParsableArguments {
             throw UsageError(
                 "a value can have only one source.", hint: "Give one of: --stdin, --from-file, --from-env, --from-fd")
         }
-        let pinSource = global.explicitPINSource ?? global.environmentPINSource
+        let pinSource = global.pinSource ?? global.environmentPINSource
         if ["stdin", "fd:0"].contains(pinSource), readsStandardInput {
             throw UsageError(
                 "standard input cannot provide both the PIN and the value.",
@@ -84,7 +84,7 @@ struct SecretInput: ParsableArguments {
             guard bytes.count <= StandardInput.limit else {
                 throw KeychainError(
                     .dataTooLarge,
-                    "\(TerminalSafe.text(fromFile)) is larger than \(Phrases.size(StandardInput.limit)).",
+                    "\(TerminalSafe.text(fromFile)) is larger than \(Plural.size(StandardInput.limit)).",
                     hint: "Keep large files encrypted elsewhere and store their key here.", details: ["path": fromFile])
             }
             value = withoutNewline(bytes)

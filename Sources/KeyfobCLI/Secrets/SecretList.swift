@@ -3,7 +3,7 @@ import Foundation
 import Keyfob
 
 /// `keyfob ls`: lists secrets, without their values.
-struct SecretList: ParsableCommand {
+struct SecretList: OutputCommand {
     static let configuration = CommandConfiguration(
         "ls", "List secrets by name, without their values.",
         examples: Examples(
@@ -33,8 +33,7 @@ struct SecretList: ParsableCommand {
     @OptionGroup(title: "Global options")
     var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         try selection.check(name: prefix ?? "any")
         let keychain = try global.openKeychain()
         var damage: (count: Int, first: (any Error)?) = (0, nil)
@@ -51,18 +50,16 @@ struct SecretList: ParsableCommand {
             try sink.add(item)
         }
         try sink.finish(damaged: damage.count)
-        if count == 0, damage.count == 0, !output.isQuiet, !output.format.isMachineReadable, prefix == nil,
-            selection.isEmpty
-        {
+        if count == 0, damage.count == 0, output.isForPeople, prefix == nil, selection.isEmpty {
             let command = Wording(keychain: keychain.name).keyfob("set NAME")
             StandardError.write("Keychain \"\(keychain.name)\" has no passwords yet. Add one: \(command)\n")
         }
         guard damage.count > 0 else { return }
         let verb = damage.count == 1 ? "is" : "are"
-        let text = "\(Phrases.counted(damage.count, "item")) of keychain \"\(keychain.name)\" \(verb) damaged"
-        guard !skipDamaged else { return output.note("\(text) and left out.", level: 0) }
+        let text = "\(Plural.counted(damage.count, "item")) of keychain \"\(keychain.name)\" \(verb) damaged"
+        guard !skipDamaged else { return StandardError.write("keyfob: \(text) and left out.\n") }
         throw KeychainError(
-            .vaultDamaged, "\(text); \(Phrases.counted(count, "item")) \(count == 1 ? "is" : "are") fine.",
+            .vaultDamaged, "\(text); \(Plural.counted(count, "item")) \(count == 1 ? "is" : "are") fine.",
             remedies: [
                 Remedy(
                     "Restore a backup. To see the damaged items, and what to do without a backup",
@@ -120,19 +117,19 @@ struct SecretList: ParsableCommand {
                     .init("NAME", mayShrink: true), .init("USER", mayShrink: true), .init("KIND"), .init("UPDATED"),
                 ], width: StandardOutput.terminalWidth, colour: output.colour)
             list = ListStream(
-                output.format, members: [.init("keychain", .string(keychain.name))], listName: "items")
+                output.format, members: ["keychain": keychain.name], listName: "items")
         }
 
         func add(_ item: Item) throws {
             count += 1
             guard isTable else { return try list.add(item.listMembers) }
-            let updated = item.modified.map { Phrases.relative($0, to: now) } ?? ""
+            let updated = item.modified.map { Plural.relative($0, to: now) } ?? ""
             try table.add([.init(item.nameText), .init(item.userText), .init(item.distinctKindText), .init(updated)])
         }
 
         func finish(damaged: Int) throws {
             guard isTable else {
-                return try list.finish([.init("count", .count(count)), .init("damaged", .count(damaged))])
+                return try list.finish(["count": count, "damaged": damaged])
             }
             try table.finish()
         }
@@ -141,11 +138,10 @@ struct SecretList: ParsableCommand {
 
 extension Item {
     /// The members of one list entry. Both kinds have the same members, so that columns line up.
-    fileprivate var listMembers: [Value.Member] {
+    fileprivate var listMembers: Members {
         [
-            .init("name", .string(nameText)), .init("user", .string(userText)), .init("kind", .string(kindText)),
-            .init("label", .string(text(.label))), .init("server", value(.server)),
-            .init("created", .time(attributes[.creationDate]?.date)), .init("modified", .time(modified)),
+            "name": nameText, "user": userText, "kind": kindText, "label": text(.label), "server": value(.server),
+            "created": attributes[.creationDate]?.date, "modified": modified,
         ] + placeMembers + referenceMembers
     }
 }

@@ -2,7 +2,7 @@ import ArgumentParser
 import Keyfob
 
 /// `keyfob rm`: removes secrets.
-struct SecretRemove: ParsableCommand {
+struct SecretRemove: OutputCommand {
     static let configuration = CommandConfiguration(
         "rm", "Remove secrets permanently.",
         examples: Examples(
@@ -24,8 +24,7 @@ struct SecretRemove: ParsableCommand {
     @OptionGroup(title: "Global options")
     var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         for name in names { try selection.check(name: name) }
         let keychain = try global.openKeychain()
         // All names are looked up before anything is removed, so that a typo in the last does not cost the first.
@@ -43,7 +42,8 @@ struct SecretRemove: ParsableCommand {
             if known.insert(item.reference).inserted { items.append(item) }
         }
         if !missing.isEmpty {
-            try output.say("Nothing to do: there is no item \(ListOfNames(missing).text) in \"\(keychain.name)\".")
+            let list = missing.distinct.joined(separator: ", ")
+            try output.say("Nothing to do: there is no item \(list) in \"\(keychain.name)\".")
         }
         var removed: [Item] = []
         var kept: [String] = []
@@ -78,17 +78,13 @@ struct SecretRemove: ParsableCommand {
                 details: ["keychain": keychain.name])
         }
         guard output.format.isMachineReadable else { return }
-        let list = (global.dryRun ? items : removed).map { item in
-            Value.object(
-                [
-                    .init("name", .string(item.nameText)), .init("user", .string(item.userText)),
-                    .init("kind", .string(item.kindText)), .init("server", item.value(.server)),
-                ] + item.placeMembers + item.referenceMembers)
+        let list = (global.dryRun ? items : removed).map { item -> Members in
+            ["name": item.nameText, "user": item.userText, "kind": item.kindText, "server": item.value(.server)]
+                + item.placeMembers + item.referenceMembers
         }
         try output.emit(
             Document([
-                "keychain": .string(keychain.name), "removed": .array(list), "changed": .boolean(!removed.isEmpty),
-                "dry_run": .boolean(global.dryRun),
+                "keychain": keychain.name, "removed": list, "changed": !removed.isEmpty, "dry_run": global.dryRun,
             ]), sentence: "")
     }
 }

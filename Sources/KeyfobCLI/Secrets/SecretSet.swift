@@ -2,7 +2,7 @@ import ArgumentParser
 import Keyfob
 
 /// `keyfob set`: stores a secret.
-struct SecretSet: ParsableCommand {
+struct SecretSet: OutputCommand {
     static let configuration = CommandConfiguration(
         "set", "Store a secret, read from a pipe, a file or the terminal.",
         examples: Examples(
@@ -32,8 +32,7 @@ struct SecretSet: ParsableCommand {
     @OptionGroup(title: "Global options")
     var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         guard rest.isEmpty else {
             let options = selection.choice.words + (storing.replace ? " --replace" : "")
             throw UsageError.secretOnCommandLine(item: name, options: options)

@@ -3,7 +3,7 @@ import Foundation
 import Keyfob
 
 /// `keyfob secret show`: shows the attributes of an item, but not its secret.
-struct SecretShow: ParsableCommand {
+struct SecretShow: OutputCommand {
     static let configuration = CommandConfiguration(
         "show", "Show an item's attributes; its secret only with --reveal.",
         examples: Examples(
@@ -26,8 +26,7 @@ struct SecretShow: ParsableCommand {
     @OptionGroup(title: "Global options")
     var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         try selection.check(name: name)
         if jwe, reveal { throw UsageError("--jwe and --reveal exclude each other.", hint: "Give one of the two.") }
         let keychain = try global.openKeychain()
@@ -37,18 +36,16 @@ struct SecretShow: ParsableCommand {
                 try item.itemClass == .internetPassword
                 ? keychain.jwe(of: InternetPassword(item: item)) : keychain.jwe(of: GenericPassword(item: item))
             guard output.format.isMachineReadable else { return try StandardOutput.write(text + "\n") }
-            return try output.emit(Document(["name": .string(item.nameText), "jwe": .string(text)]), sentence: "")
+            return try output.emit(Document(["name": item.nameText, "jwe": text]), sentence: "")
         }
-        var members = item.members
-        members.append(.init("comment", item.value(.comment)))
-        members.append(.init("keychain", .string(keychain.name)))
-        members += item.referenceMembers
-        if reveal { members.append(SecretGet.member(try SecretGet.secret(of: item, in: keychain))) }
-        try output.emit(Document(members: members), table: Self.table(members))
+        var members =
+            item.members + ["comment": item.value(.comment), "keychain": keychain.name] + item.referenceMembers
+        if reveal { members += SecretGet.member(try SecretGet.secret(of: item, in: keychain)) }
+        try output.emit(Document(members), table: Self.table(members))
     }
 
     /// One row for each member that has a value.
-    private static func table(_ members: [Value.Member]) -> Table {
+    private static func table(_ members: Members) -> Table {
         var table = Table([.init("ATTRIBUTE"), .init("VALUE")])
         for member in members {
             let text: String? =

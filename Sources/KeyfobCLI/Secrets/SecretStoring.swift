@@ -147,7 +147,7 @@ struct SecretStoring: ParsableArguments {
     }
 
     private static func duplicate(_ stored: Item, _ keychain: Keychain) -> KeychainError {
-        let age = stored.modified.map { " (updated \(Phrases.relative($0, to: Date())))" } ?? ""
+        let age = stored.modified.map { " (updated \(Plural.relative($0, to: Date())))" } ?? ""
         let account = stored.userText.isEmpty ? "" : " of \"\(TerminalSafe.text(stored.userText))\""
         return KeychainError(
             .duplicateItem,
@@ -163,12 +163,10 @@ struct SecretStoring: ParsableArguments {
     /// typed.
     static func members(
         _ outcome: Outcome, _ item: Item, _ keychain: Keychain, isDryRun: Bool
-    ) -> [Value.Member] {
+    ) -> Members {
         [
-            .init("name", .string(item.nameText)), .init("user", .string(item.userText)),
-            .init("kind", .string(item.kindText)), .init("keychain", .string(keychain.name)),
-            .init("action", .string(outcome.rawValue)), .init("changed", .boolean(outcome != .kept && !isDryRun)),
-            .init("dry_run", .boolean(isDryRun)),
+            "name": item.nameText, "user": item.userText, "kind": item.kindText, "keychain": keychain.name,
+            "action": outcome.rawValue, "changed": outcome != .kept && !isDryRun, "dry_run": isDryRun,
         ]
     }
 
@@ -186,7 +184,7 @@ struct SecretStoring: ParsableArguments {
             case .kept: "Unchanged: \(shown) exists in"
             }
         try output.emit(
-            Document(members: members(outcome, item, keychain, isDryRun: isDryRun)),
+            Document(members(outcome, item, keychain, isDryRun: isDryRun)),
             sentence: "\(sentence) \"\(keychain.name)\".")
     }
 }

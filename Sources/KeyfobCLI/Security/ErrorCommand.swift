@@ -4,7 +4,7 @@ import KeychainServices
 import KeyfobPrimitives
 
 /// `keyfob error`: explains result codes of Keychain Services.
-struct ErrorCommand: ParsableCommand {
+struct ErrorCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "error", "Explain result codes of Keychain Services.",
         examples: Examples(
@@ -21,14 +21,13 @@ struct ErrorCommand: ParsableCommand {
     @OptionGroup(title: "Global options")
     var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         var codes = codes
         // The parser keeps "--" among the unrecognised arguments.
         if let end = codes.firstIndex(of: "--") { codes.remove(at: end) }
         guard !codes.isEmpty else { throw UsageError("a result code is missing.", hint: "Example: keyfob error -50") }
         var table = Table([.init("CODE"), .init("NAME"), .init("MEANING")])
-        var list: [Value] = []
+        var list: [Members] = []
         var unknown: [String] = []
         for text in codes {
             guard let code = ResultCode(text) else {
@@ -42,13 +41,12 @@ struct ErrorCommand: ParsableCommand {
                 continue
             }
             table.add([.init(number), .init(known.name), .init(known.message + ".")])
-            list.append(
-                .object([
-                    .init("result_code", .integer(Int64(code.status))), .init("hexadecimal", .string(code.hexadecimal)),
-                    .init("name", .string(known.name)), .init("message", .string(known.message + ".")),
-                ]))
+            list.append([
+                "result_code": code.status, "hexadecimal": code.hexadecimal, "name": known.name,
+                "message": known.message + ".",
+            ])
         }
-        if !list.isEmpty { try output.emit(Document(["errors": .array(list)]), table: table) }
+        if !list.isEmpty { try output.emit(Document(["errors": list]), table: table) }
         guard unknown.isEmpty else {
             throw KeychainError(
                 .itemNotFound, "unknown result code: \(unknown.joined(separator: ", ")).",

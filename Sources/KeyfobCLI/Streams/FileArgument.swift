@@ -29,7 +29,7 @@ struct FileArgument: ExpressibleByArgument {
         if path == "-" { return try StandardInput.readSecret(waiting: timeout).copyData() }
         let bytes = try Self.open(path).readAll(upTo: Self.limit, waiting: timeout)
         guard bytes.count <= Self.limit else {
-            throw KeychainError(.dataTooLarge, "\(name) is larger than \(Phrases.size(Self.limit)).")
+            throw KeychainError(.dataTooLarge, "\(name) is larger than \(Plural.size(Self.limit)).")
         }
         return bytes.copyData()
     }

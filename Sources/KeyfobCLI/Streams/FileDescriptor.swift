@@ -25,6 +25,14 @@ enum FileDescriptor {
         }
     }
 
+    /// Writes all of a text.
+    ///
+    /// - Throws: The errors of `writeAll(_:to:)`.
+    static func write(_ text: String, to descriptor: Int32) throws {
+        var text = text
+        try text.withUTF8 { try unsafe writeAll(UnsafeRawBufferPointer($0), to: descriptor) }
+    }
+
     /// Calls `read(2)` once for up to `buffer.count` bytes, and returns 0 at the end.
     ///
     /// - Throws: `KeychainError.fileUnavailable` with the system's reason.

@@ -18,9 +18,8 @@ extension OpenFile {
             return try read(limit: limit + 1, by: .after(max(timeout.duration, .seconds(1))))
         } catch {
             guard error.code == .timedOut else { throw error }
-            throw KeychainError(
-                error.code, "the end of \(path) was not reached within \(timeout.inSeconds); nothing was changed.",
-                remedies: error.remedies, details: error.details, cause: error)
+            throw error.replacing(
+                message: "the end of \(path) was not reached within \(timeout.inSeconds); nothing was changed.")
         }
     }
 }

@@ -33,7 +33,7 @@ enum StandardInput {
         let file = try copy(of: descriptor)
         let bytes = try file.readAll(upTo: limit, waiting: timeout)
         guard bytes.count <= limit else {
-            throw KeychainError(.dataTooLarge, "\(file.path) contains more than \(Phrases.size(limit)).")
+            throw KeychainError(.dataTooLarge, "\(file.path) contains more than \(Plural.size(limit)).")
         }
         return bytes
     }

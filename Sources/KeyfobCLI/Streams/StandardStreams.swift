@@ -18,8 +18,7 @@ enum StandardOutput {
     ///
     /// - Throws: `KeychainError.diskFull` or `fileUnavailable` if the stream cannot be written.
     static func write(_ text: String) throws {
-        var text = text
-        try text.withUTF8 { try unsafe FileDescriptor.writeAll(UnsafeRawBufferPointer($0), to: STDOUT_FILENO) }
+        try FileDescriptor.write(text, to: STDOUT_FILENO)
     }
 
     /// Writes a secret without making a copy that is not wiped.
@@ -37,13 +36,6 @@ enum StandardError {
     /// Failures are ignored, because they cannot be reported. If the reader has closed its end, the process ends with
     /// SIGPIPE.
     static func write(_ text: String) {
-        var text = text
-        text.withUTF8 { bytes in
-            do {
-                try unsafe FileDescriptor.writeAll(UnsafeRawBufferPointer(bytes), to: STDERR_FILENO)
-            } catch {
-                return
-            }
-        }
+        do { try FileDescriptor.write(text, to: STDERR_FILENO) } catch {}
     }
 }

@@ -36,7 +36,7 @@ struct Terminal: Sendable {
     func readSecret(_ prompt: String, hint: String) throws -> SecretBytes {
         try withTerminal(asking: prompt, hint: hint) { descriptor in
             try Self.withoutEcho(descriptor) {
-                try Self.write(prompt, to: descriptor)
+                try FileDescriptor.write(prompt, to: descriptor)
                 return try Self.readLine(descriptor)
             }
         }
@@ -52,7 +52,7 @@ struct Terminal: Sendable {
     func readValue(_ prompt: String, hint: String) throws -> SecretBytes {
         try withTerminal(asking: prompt, hint: hint) { descriptor in
             try Self.withoutEcho(descriptor) {
-                try Self.write(prompt, to: descriptor)
+                try FileDescriptor.write(prompt, to: descriptor)
                 let line = try Self.readLine(descriptor)
                 guard try !Self.discardRest(descriptor) else {
                     throw UsageError(
@@ -80,7 +80,9 @@ struct Terminal: Sendable {
         for _ in 0..<3 {
             let first = try readSecret(prompt, hint: hint)
             if try readSecret(again, hint: hint) == first { return first }
-            try withTerminal(asking: prompt, hint: hint) { try Self.write("The two entries differ.\n", to: $0) }
+            try withTerminal(asking: prompt, hint: hint) {
+                try FileDescriptor.write("The two entries differ.\n", to: $0)
+            }
         }
         throw KeychainError(.cancelled, "The two entries differed three times; nothing was changed.")
     }
@@ -90,30 +92,29 @@ struct Terminal: Sendable {
     /// - Parameters:
     ///   - question: The question without its answers, such as `Delete "db/prod"?`.
     ///   - lines: The objects in question, shown above it.
-    ///   - flag: The option that answers the question in advance; the error names it.
     /// - Throws: `KeychainError.refused` if the question cannot be asked; `cancelled` at end of file.
     ///   `CancellationError` if a signal arrives while the process has something to clean up
     ///   (`Interruption.waitForAnswer(at:)`).
-    func confirm(_ question: String, about lines: [String] = [], flag: String = "--yes") throws -> Bool {
+    func confirm(_ question: String, about lines: [String] = []) throws -> Bool {
         let list = lines.map { "    \(TerminalSafe.text($0))\n" }.joined()
-        let answer = try readAnswer("\(list)\(TerminalSafe.text(question)) [y/N] ", question: question, flag: flag)
+        let answer = try readAnswer("\(list)\(TerminalSafe.text(question)) [y/N] ", question: question)
         return ["y", "yes"].contains(answer.lowercased())
     }
 
     /// Asks to confirm a loss by typing a name. Every other answer means no.
     ///
     /// - Throws: `KeychainError.refused` if the question cannot be asked; `cancelled` at end of file;
-    ///   `CancellationError` as described for `confirm(_:about:flag:)`.
-    func confirm(_ question: String, byTyping name: String, flag: String = "--yes") throws -> Bool {
+    ///   `CancellationError` as described for `confirm(_:about:)`.
+    func confirm(_ question: String, byTyping name: String) throws -> Bool {
         let shown = TerminalSafe.text(name)
         let prompt = "\(TerminalSafe.text(question)) Type the keychain's name (\"\(shown)\") to confirm: "
-        return try readAnswer(prompt, question: question, flag: flag) == name
+        return try readAnswer(prompt, question: question) == name
     }
 
     /// Asks for one of several letters, until one of them is entered.
     ///
     /// - Throws: `KeychainError.refused` if the question cannot be asked; `cancelled` at end of file;
-    ///   `CancellationError` as described for `confirm(_:about:flag:)`.
+    ///   `CancellationError` as described for `confirm(_:about:)`.
     func choose(_ question: String, among letters: String) throws -> Character {
         let prompt = "\(TerminalSafe.text(question)) "
         while true {
@@ -122,7 +123,7 @@ struct Terminal: Sendable {
         }
     }
 
-    private func readAnswer(_ prompt: String, question: String, flag: String) throws -> String {
+    private func readAnswer(_ prompt: String, question: String, flag: String = "--yes") throws -> String {
         guard mayAsk, let descriptor = open() else {
             let reason = mayAsk ? "without a terminal" : "with --no-input"
             throw KeychainError(
@@ -130,10 +131,10 @@ struct Terminal: Sendable {
                 "cannot ask for confirmation \(reason); add \(flag) to answer: \(TerminalSafe.text(question))")
         }
         defer { close(descriptor) }
-        try Self.write(prompt, to: descriptor)
+        try FileDescriptor.write(prompt, to: descriptor)
         do { try Interruption.waitForAnswer(at: descriptor) } catch {
             // Otherwise the message would appear on the line of the prompt.
-            try Self.write("\n", to: descriptor)
+            try FileDescriptor.write("\n", to: descriptor)
             throw error
         }
         let answer = try Self.readLine(descriptor).copyString() ?? ""
@@ -155,11 +156,6 @@ struct Terminal: Sendable {
     private func open() -> Int32? {
         let descriptor = unsafe keyfob_open(device, O_RDWR | O_CLOEXEC | O_NOCTTY, 0)
         return descriptor >= 0 ? descriptor : nil
-    }
-
-    private static func write(_ text: String, to descriptor: Int32) throws {
-        var text = text
-        try text.withUTF8 { try unsafe FileDescriptor.writeAll(UnsafeRawBufferPointer($0), to: descriptor) }
     }
 
     /// Runs `body` with echo off, and restores it however `body` or the process ends.
@@ -190,7 +186,7 @@ struct Terminal: Sendable {
         }
         guard count > 0 else {
             // Ctrl-D is not echoed, so the message would appear on the line of the prompt.
-            try write("\n", to: descriptor)
+            try FileDescriptor.write("\n", to: descriptor)
             throw KeychainError(.cancelled, "cancelled.")
         }
         guard count < longestLine else {

@@ -79,7 +79,14 @@ struct SelectedToken {
     /// - Throws: `KeychainError.tokenAbsent`.
     func info() throws -> TokenInfo {
         if let keychain { return try keychain.tokenInfo() }
-        do { return try slot.tokenInfo() } catch {
+        return try asking { try slot.tokenInfo() }
+    }
+
+    /// Returns what the token answers.
+    ///
+    /// - Throws: `KeychainError.tokenAbsent` for every error of `question`.
+    func asking<Answer>(_ question: () throws -> Answer) throws -> Answer {
+        do { return try question() } catch {
             throw KeychainError(
                 .tokenAbsent, "the token does not answer.", hint: "List the tokens: keyfob token ls", cause: error)
         }

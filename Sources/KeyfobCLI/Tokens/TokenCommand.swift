@@ -13,7 +13,7 @@ struct TokenCommand: ParsableCommand {
 }
 
 /// `keyfob token ls`: lists the tokens.
-struct TokenListCommand: ParsableCommand {
+struct TokenListCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "ls", "List the tokens: Keyfob's own, and those of the modules that p11-kit knows.",
         examples: Examples("keyfob token ls", "keyfob token ls --json", "keyfob token ls --all"),
@@ -28,22 +28,19 @@ struct TokenListCommand: ParsableCommand {
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         // Keyfob's own tokens come first. The order of slots, in which modules list them, has no meaning for the user.
         let entries = try wanted().sorted {
             ($0.isOurs ? 0 : 1, $0.label, $0.serial) < ($1.isOurs ? 0 : 1, $1.label, $1.serial)
         }
         let document = Document([
-            "tokens": .array(
-                entries.map { entry in
-                    [
-                        "label": .string(entry.label), "serial": .string(entry.serial),
-                        "manufacturer": .string(entry.manufacturer), "model": .string(entry.model),
-                        "module": .string(entry.module), "state": .string(entry.state), "own": .boolean(entry.isOurs),
-                        "keychain_names": .array(entry.keychains.map { .string($0) }),
-                    ]
-                })
+            "tokens": entries.map { entry -> Members in
+                [
+                    "label": entry.label, "serial": entry.serial, "manufacturer": entry.manufacturer,
+                    "model": entry.model, "module": entry.module, "state": entry.state, "own": entry.isOurs,
+                    "keychain_names": entry.keychains,
+                ]
+            },
         ])
         var table = Table([
             .init("TOKEN"), .init("SERIAL"), .init("MODEL", mayShrink: true), .init("MODULE", mayShrink: true),
@@ -57,10 +54,8 @@ struct TokenListCommand: ParsableCommand {
             ])
         }
         try output.emit(document, table: table)
-        guard !output.isQuiet, !output.format.isMachineReadable else { return }
-        for line in try UnusedTokens.lines(serials: entries.filter(\.isOurs).map(\.serial)) {
-            StandardError.write("keyfob: \(line)\n")
-        }
+        guard output.isForPeople else { return }
+        for line in try UnusedTokens.lines(serials: entries.filter(\.isOurs).map(\.serial)) { output.warn(line) }
     }
 
     /// The tokens that the options select; without options, all tokens.
@@ -83,7 +78,7 @@ struct TokenListCommand: ParsableCommand {
 }
 
 /// `keyfob token show`: shows one token and its objects.
-struct TokenShowCommand: ParsableCommand {
+struct TokenShowCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "show", "Show a token and its contents.",
         examples: Examples(
@@ -102,17 +97,10 @@ struct TokenShowCommand: ParsableCommand {
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         let token = try SelectedToken(name, global)
         let info = try token.info()
-        let module: ModuleInfo
-        do {
-            module = try token.slot.module.info()
-        } catch {
-            throw KeychainError(
-                .tokenAbsent, "the token does not answer.", hint: "List the tokens: keyfob token ls", cause: error)
-        }
+        let module = try token.asking { try token.slot.module.info() }
         let contents = objects ? try contents(of: token, info) : nil
         let keychains = try token.keychains(info)
         try output.emit(
@@ -122,7 +110,7 @@ struct TokenShowCommand: ParsableCommand {
 
     private func contents(of token: SelectedToken, _ info: TokenInfo) throws -> TokenContents {
         if let keychain = token.keychain { return try keychain.objects.contents() }
-        let source = try global.explicitPINSource.map { try PINSource(parsing: $0) }
+        let source = try global.explicitPINSource
         let pin = try source?.read(.token(info.label), from: global.pinEnvironment(noInput: false))
         return try TokenContents(of: token.slot, pin: pin, storedIn: source?.isInteractive == true ? nil : source)
     }
@@ -131,30 +119,24 @@ struct TokenShowCommand: ParsableCommand {
         _ token: SelectedToken, _ info: TokenInfo, _ module: ModuleInfo, _ keychains: [String],
         _ contents: TokenContents?
     ) -> Document {
-        var members: [Value.Member] = [
-            .init("label", .string(info.label)), .init("serial", .string(info.serialNumber)),
-            .init("manufacturer", .string(info.manufacturer)), .init("model", .string(info.model)),
-            .init("module", .string(token.module)), .init("module_path", .string(token.slot.module.path)),
-            .init("module_version", .string(module.libraryVersion.description)),
-            .init("cryptoki", .string(module.cryptokiVersion.description)), .init("uri", .string(info.uri.description)),
-            .init("pin", .string(pinState(info))),
-            .init("write_protected", .boolean(info.flags.contains(.writeProtected))),
-            .init("keychain", .optional(token.keychain?.name)),
+        var members: Members = [
+            "label": info.label, "serial": info.serialNumber, "manufacturer": info.manufacturer, "model": info.model,
+            "module": token.module, "module_path": token.slot.module.path,
+            "module_version": module.libraryVersion.description, "cryptoki": module.cryptokiVersion.description,
+            "uri": info.uri.description, "pin": pinState(info), "write_protected": info.flags.contains(.writeProtected),
+            "keychain": token.keychain?.name, "keychain_names": keychains,
         ]
-        members.append(.init("keychain_names", .array(keychains.map { .string($0) })))
         if let contents {
-            members.append(.init("debris", .count(contents.debris)))
-            members.append(.init("objects", .array(contents.objects.map { Self.value(of: $0) })))
+            members += ["debris": contents.debris, "objects": contents.objects.map { Self.members(of: $0) }]
         }
-        return Document(members: members, listName: "objects")
+        return Document(members, listName: "objects")
     }
 
-    private static func value(of object: TokenContents.Object) -> Value {
+    private static func members(of object: TokenContents.Object) -> Members {
         [
-            "class": .string(KeyPhrases.half(object)), "label": .optional(object.label),
-            "id": .string(object.id.hexadecimal), "type": .optional(KeyPhrases.kind(object)),
-            "private": .boolean(object.isPrivate), "extractable": .boolean(object.isExtractable),
-            "is_wrapping_key": .boolean(object.isWrappingKey), "keychain": .optional(object.keychain),
+            "class": KeyPhrases.half(object), "label": object.label, "id": object.id.hexadecimal,
+            "type": KeyPhrases.kind(object), "private": object.isPrivate, "extractable": object.isExtractable,
+            "is_wrapping_key": object.isWrappingKey, "keychain": object.keychain,
         ]
     }
 
@@ -171,11 +153,11 @@ struct TokenShowCommand: ParsableCommand {
             lines.append((keychains.count == 1 ? "keychain" : "keychains", keychains.joined(separator: ", ")))
         }
         if info.flags.contains(.writeProtected) { lines.append(("writing", "write-protected")) }
-        guard let contents else { return CertificatePhrases.text(lines) }
-        lines.append(("objects", Phrases.counted(contents.objects.count, "object")))
+        guard let contents else { return Table.pairs(lines) }
+        lines.append(("objects", Plural.counted(contents.objects.count, "object")))
         if contents.debris > 0 {
             lines.append(
-                ("debris", "\(Phrases.counted(contents.debris, "object")) that cannot be read: keyfob keychain check")
+                ("debris", "\(Plural.counted(contents.debris, "object")) that cannot be read: keyfob keychain check")
             )
         }
         var table = Table([.init("CLASS"), .init("LABEL", mayShrink: true), .init("TYPE"), .init("ID"), .init("NOTES")])
@@ -194,7 +176,7 @@ struct TokenShowCommand: ParsableCommand {
         }
         var rows = table.rendered(width: StandardOutput.terminalWidth, colour: colour)
         if rows.hasSuffix("\n") { rows.removeLast() }
-        return CertificatePhrases.text(lines) + "\n\n" + rows
+        return Table.pairs(lines) + "\n\n" + rows
     }
 
     private func pinState(_ info: TokenInfo) -> String {
@@ -208,7 +190,7 @@ struct TokenShowCommand: ParsableCommand {
 }
 
 /// `keyfob token mechanisms`: lists the mechanisms of a token.
-struct TokenMechanismsCommand: ParsableCommand {
+struct TokenMechanismsCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "mechanisms", "List the mechanisms that a token reports.",
         examples: Examples(
@@ -226,32 +208,24 @@ struct TokenMechanismsCommand: ParsableCommand {
         (.derive, "derive"),
     ]
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         let token = try SelectedToken(name, global)
         let label = try token.info().label
-        let mechanisms: [(MechanismType, MechanismInfo?)]
-        do {
-            mechanisms = try token.slot.mechanisms().map { ($0, try info(of: $0, in: token.slot)) }
-        } catch {
-            throw KeychainError(
-                .tokenAbsent, "the token does not answer.", hint: "List the tokens: keyfob token ls", cause: error)
+        let mechanisms = try token.asking {
+            try token.slot.mechanisms().map { ($0, try info(of: $0, in: token.slot)) }
         }
         func uses(_ info: MechanismInfo?) -> [String]? {
             info.map { info in Self.uses.filter { info.flags.contains($0.0) }.map(\.1) }
         }
         let document = Document([
-            "token": .string(label),
-            "mechanisms": .array(
-                mechanisms.map { type, info in
-                    [
-                        "name": .string(type.name), "number": .integer(Int64(bitPattern: UInt64(type.rawValue))),
-                        "minimum": info.map { .integer(Int64(clamping: $0.keySizes.lowerBound)) } ?? .null,
-                        "maximum": info.map { .integer(Int64(clamping: $0.keySizes.upperBound)) } ?? .null,
-                        "hardware": info.map { .boolean($0.flags.contains(.hardware)) } ?? .null,
-                        "uses": uses(info).map { .array($0.map { .string($0) }) } ?? .null,
-                    ]
-                }),
+            "token": label,
+            "mechanisms": mechanisms.map { type, info -> Members in
+                [
+                    "name": type.name, "number": Int64(bitPattern: UInt64(type.rawValue)),
+                    "minimum": info?.keySizes.lowerBound, "maximum": info?.keySizes.upperBound,
+                    "hardware": info?.flags.contains(.hardware), "uses": uses(info),
+                ]
+            },
         ])
         var table = Table([.init("MECHANISM"), .init("KEY SIZES"), .init("USES")])
         for (type, info) in mechanisms.sorted(by: { $0.0.name < $1.0.name }) {

@@ -7,7 +7,7 @@ import KeyfobOpenSSL
 import PKCS11
 
 /// `keyfob uri`: prints how other programs reach a key or certificate.
-struct URICommand: ParsableCommand {
+struct URICommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "uri", "Print the PKCS#11 URI with which other programs use a key or certificate.",
         examples: Examples(
@@ -60,8 +60,7 @@ struct URICommand: ParsableCommand {
         }
     }
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         let program = try program.map { try Programs.named($0) }
         let keychain = try global.openKeychain()
         if environment {
@@ -76,8 +75,7 @@ struct URICommand: ParsableCommand {
                 throw obstacle
             }
             let document = Document([
-                "name": .string(label), "keychain": .string(keychain.name), "token": .string(keychain.tokenLabel),
-                "uri": .string(uri.description),
+                "name": label, "keychain": keychain.name, "token": keychain.tokenLabel, "uri": uri.description,
             ])
             guard output.format.isMachineReadable else { return try StandardOutput.write(uri.description + "\n") }
             return try output.emit(document, sentence: "")
@@ -134,19 +132,12 @@ struct URICommand: ParsableCommand {
             $0.nameOfVersion == label && $0.attributes[.publicKeyHash]?.bytes == publicKey.identifier
         }
         let slot = try keychain.objects.slot()
-        let module: String
-        switch keychain.configuration.module {
-        case .path(let path): module = path
-        case .softHSM, .registered: module = slot.module.path
-        }
         let certificateLabel = try identity.flatMap { try keychain.objects.certificateURI(of: $0).object }
         let use = TokenUse(
-            label: label, certificateLabel: certificateLabel ?? label, uri: uri, module: module, slotID: slot.id,
-            tokenLabel: keychain.tokenLabel,
-            softHSMConfiguration: keychain.configuration.module == .softHSM
-                ? Keychains().softHSM.configuration.path : nil,
-            pinFile: keychain.objects.pinFile, publicKey: publicKey, chain: chain, edwardsKeys: edwardsKeys,
-            olderCertificates: older.compactMap(\.label),
+            label: label, certificateLabel: certificateLabel ?? label, uri: uri, module: try Self.module(of: keychain),
+            slotID: slot.id, tokenLabel: keychain.tokenLabel,
+            softHSMConfiguration: Self.softHSMConfiguration(of: keychain), pinFile: keychain.objects.pinFile,
+            publicKey: publicKey, chain: chain, edwardsKeys: edwardsKeys, olderCertificates: older.compactMap(\.label),
             outdated: try identity.flatMap { try keychain.identities.validityError(of: $0, on: Date()) }, root: root,
             directory: URL(fileURLWithPath: destination ?? ".").standardizedFileURL.path)
         try checkPaths(of: use, program)
@@ -225,20 +216,13 @@ struct URICommand: ParsableCommand {
             }
         }
         let document = Document([
-            "program": .string(program.name), "uri": .string(subject.uri.description),
-            "title": .string(recipe.title),
-            "environment": .object(recipe.environment.map { .init($0.name, .string($0.value)) }),
-            "commands": .array(recipe.lines.map { .string($0) }),
-            "notes": .array((warnings + recipe.notes).map { .string($0) }),
-            "files": .array(
-                recipe.files.map { file in
-                    .object([
-                        .init("path", .string(subject.path(file))),
-                        .init("written", .boolean(destination != nil && !global.dryRun)),
-                        .init("content", .string(file.content)),
-                    ])
-                }),
-            "check": .optional(proof), "changed": .boolean(isChanged), "dry_run": .boolean(global.dryRun),
+            "program": program.name, "uri": subject.uri.description, "title": recipe.title,
+            "environment": Members(recipe.environment), "commands": recipe.lines, "notes": warnings + recipe.notes,
+            "files": recipe.files.map { file -> Members in
+                let isWritten = destination != nil && !global.dryRun
+                return ["path": subject.path(file), "written": isWritten, "content": file.content]
+            },
+            "check": proof, "changed": isChanged, "dry_run": global.dryRun,
         ])
         guard output.format.isMachineReadable else {
             let text = warnings.map { "# " + TerminalSafe.text($0) + "\n" }.joined() + text(recipe, subject, proof)
@@ -268,48 +252,46 @@ struct URICommand: ParsableCommand {
     private func find(_ name: ItemName, _ keychain: Keychain) throws -> (
         uri: PKCS11URI, label: String, identity: Identity?
     ) {
-        var found: Identity?
-        var uri: PKCS11URI
-        var label: String
-        var publicKeyHash: Data?
-        do {
-            let identity = try name.identity(in: keychain)
-            uri = try keychain.objects.uri(of: identity)
-            label = identity.label ?? name.text
-            found = identity
-            publicKeyHash = identity.key.publicKeyHash
-        } catch let error as KeychainError where error.code == .itemNotFound {
-            do {
-                let key = try name.key(in: keychain)
-                (uri, label) = (try keychain.objects.uri(of: key), key.label ?? name.text)
-                publicKeyHash = key.publicKeyHash
-            } catch let keyError as KeychainError where keyError.code == .itemNotFound {
-                do {
-                    let certificate = try name.certificate(in: keychain)
-                    (uri, label) = (try keychain.objects.uri(of: certificate), certificate.label ?? name.text)
-                } catch let last as KeychainError where last.code == .itemNotFound {
-                    throw error
-                }
-            }
-        }
+        let (item, key, identity) = try named(name, keychain)
+        var (uri, label) = (try keychain.objects.uri(of: item), item.label ?? name.text)
         switch type {
         case .private:
             guard uri.type == .privateKey else { throw Self.noKey("private", label, keychain) }
         case .public:
-            guard let publicKeyHash,
-                let key = try keychain.find(.keys.keyClass(.public)).first(where: { $0.publicKeyHash == publicKeyHash })
+            guard let hash = key?.publicKeyHash,
+                let key = try keychain.find(.keys.keyClass(.public)).first(where: { $0.publicKeyHash == hash })
             else { throw Self.noKey("public", label, keychain) }
             uri = try keychain.objects.uri(of: key)
         case .cert:
-            if let found {
-                uri = try keychain.objects.certificateURI(of: found)
+            if let identity {
+                uri = try keychain.objects.certificateURI(of: identity)
             } else if uri.type != .certificate {
                 let certificate = try name.certificate(in: keychain)
                 (uri, label) = (try keychain.objects.uri(of: certificate), certificate.label ?? name.text)
             }
         case nil: break
         }
-        return (uri, label, found)
+        return (uri, label, identity)
+    }
+
+    /// The named object, its key, and the identity if it is one.
+    ///
+    /// - Throws: `KeychainError.itemNotFound` of the search for an identity if there is no such object.
+    private func named(
+        _ name: ItemName, _ keychain: Keychain
+    ) throws -> (item: any KeychainItem, key: KeyItem?, identity: Identity?) {
+        let missing: KeychainError
+        do {
+            let identity = try name.identity(in: keychain)
+            return (identity, identity.key, identity)
+        } catch let error as KeychainError where error.code == .itemNotFound { missing = error }
+        do {
+            let key = try name.key(in: keychain)
+            return (key, key, nil)
+        } catch let error as KeychainError where error.code == .itemNotFound {}
+        do {
+            return (try name.certificate(in: keychain), nil, nil)
+        } catch let error as KeychainError where error.code == .itemNotFound { throw missing }
     }
 
     private static func noKey(_ half: String, _ label: String, _ keychain: Keychain) -> KeychainError {
@@ -318,21 +300,21 @@ struct URICommand: ParsableCommand {
             remedies: [Remedy("All keys", .listKeys())], details: ["name": label, "keychain": keychain.name])
     }
 
-    private func variables(_ keychain: Keychain) throws -> [(String, String)] {
-        let module: String
-        switch keychain.configuration.module {
-        case .path(let path): module = path
-        case .softHSM, .registered: module = try keychain.objects.slot().module.path
-        }
-        guard keychain.configuration.module == .softHSM else { return [("PKCS11_MODULE_PATH", module)] }
-        return [("SOFTHSM2_CONF", Keychains().softHSM.configuration.path), ("PKCS11_MODULE_PATH", module)]
+    private static func module(of keychain: Keychain) throws -> String {
+        if case .path(let path) = keychain.configuration.module { return path }
+        return try keychain.objects.slot().module.path
+    }
+
+    private static func softHSMConfiguration(of keychain: Keychain) -> String? {
+        keychain.configuration.module == .softHSM ? Keychains().softHSM.configuration.path : nil
     }
 
     private func printEnvironment(_ keychain: Keychain, _ output: Output) throws {
-        let variables = try variables(keychain)
+        let variables = TokenUse.variables(
+            module: try Self.module(of: keychain), softHSMConfiguration: Self.softHSMConfiguration(of: keychain))
         guard output.format.isMachineReadable else {
             return try StandardOutput.write(variables.map { "export \($0.0)=\(ShellWord.quoted($0.1))\n" }.joined())
         }
-        try output.emit(Document(members: variables.map { .init($0.0, .string($0.1)) }), sentence: "")
+        try output.emit(Document(Members(variables)), sentence: "")
     }
 }

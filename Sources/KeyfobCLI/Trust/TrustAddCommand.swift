@@ -5,7 +5,7 @@ import KeyfobPrimitives
 import KeyfobOpenSSL
 
 /// `keyfob trust add`: trusts a certificate.
-struct TrustAddCommand: ParsableCommand {
+struct TrustAddCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "add", "Trust a certificate.",
         examples: Examples(
@@ -43,8 +43,7 @@ struct TrustAddCommand: ParsableCommand {
         }
     }
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         if scope == .system { try SystemTrustStore.requireRoot(name: certificate.text) }
         // With `--scope system`, the keychain is opened only to look up a name.
         let opened: Keychain? = try scope == .user ? global.openKeychain() : nil
@@ -58,11 +57,8 @@ struct TrustAddCommand: ParsableCommand {
                 hint: "Put the one to trust into a separate file.")
         }
         let now = Date()
-        if let failure = CertificatePhrases.failure(
+        try CertificatePhrases.requireValid(
             anchor, name: name, on: now, remark: "A certificate that is not valid now cannot make others trusted.")
-        {
-            throw failure
-        }
         if let label, let opened {
             try NewName.requireFree(label, for: anchor, among: opened.find(.certificates), in: opened)
         }
@@ -122,12 +118,10 @@ struct TrustAddCommand: ParsableCommand {
         _ anchor: Certificate, on date: Date, file: String? = nil, keychain: Keychain? = nil, name: String? = nil,
         usages: [String]? = nil, isChanged: Bool
     ) -> Document {
-        let members: [Value.Member] = [
-            .init("scope", .string(scope.rawValue)), .init("file", .optional(file)),
-            .init("keychain", .optional(keychain?.name)), .init("name", .optional(name)),
-            .init("usages", usages.map { .array($0.map { .string($0) }) } ?? .null),
-            .init("changed", .boolean(isChanged)), .init("dry_run", .boolean(global.dryRun)),
+        let members: Members = [
+            "scope": scope.rawValue, "file": file, "keychain": keychain?.name, "name": name, "usages": usages,
+            "changed": isChanged, "dry_run": global.dryRun,
         ]
-        return Document(members: members + CertificatePhrases.members(anchor, on: date))
+        return Document(members + CertificatePhrases.members(anchor, on: date))
     }
 }

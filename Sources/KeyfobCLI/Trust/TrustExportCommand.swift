@@ -28,11 +28,8 @@ struct TrustExportCommand: ParsableCommand, ContentWriter {
         let text = anchors.map(\.certificate.pem).joined()
         try file.write(
             SecretBytes(utf8: text),
-            document: Document([
-                "file": .optional(file.path), "dry_run": .boolean(global.dryRun), "count": .count(anchors.count),
-                "pem": .string(text),
-            ]),
-            sentence: "Wrote \(TerminalSafe.text(file.name)): \(Phrases.counted(anchors.count, "certificate")).",
+            document: Document(["file": file.path, "dry_run": global.dryRun, "count": anchors.count, "pem": text]),
+            sentence: "Wrote \(TerminalSafe.text(file.name)): \(Plural.counted(anchors.count, "certificate")).",
             isDryRun: global.dryRun, waiting: global.timeout, output)
     }
 }

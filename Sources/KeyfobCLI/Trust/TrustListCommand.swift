@@ -5,7 +5,7 @@ import KeyfobPrimitives
 import KeyfobOpenSSL
 
 /// `keyfob trust ls`: lists the trust anchors.
-struct TrustListCommand: ParsableCommand {
+struct TrustListCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "ls", "List the certificates that the keychain trusts.",
         examples: Examples("keyfob trust ls", "keyfob trust ls --json", "keyfob trust ls --keychain site"),
@@ -13,8 +13,7 @@ struct TrustListCommand: ParsableCommand {
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         let keychain = try global.openKeychain()
         let now = Date()
         let anchors = try keychain.trust.anchors()
@@ -27,20 +26,16 @@ struct TrustListCommand: ParsableCommand {
             table.add([
                 .init(anchor.item.label ?? ""), .init(CertificatePhrases.subject(anchor.certificate)),
                 .init(anchor.usages.map(\.rawValue).joined(separator: ", ")),
-                .init(Phrases.relative(anchor.certificate.notAfter, to: now)), .init(state.rawValue, state.style),
+                .init(Plural.relative(anchor.certificate.notAfter, to: now)), .init(state.rawValue, state.style),
                 .init(String(anchor.certificate.sha256Fingerprint.hexadecimal.prefix(16))),
             ])
         }
         let document = Document([
-            "keychain": .string(keychain.name),
-            "anchors": .array(
-                anchors.map { anchor in
-                    .object(
-                        [
-                            .init("name", .optional(anchor.item.label)),
-                            .init("usages", .array(anchor.usages.map { .string($0.rawValue) })),
-                        ] + CertificatePhrases.members(anchor.certificate, on: now))
-                }),
+            "keychain": keychain.name,
+            "anchors": anchors.map { anchor -> Members in
+                ["name": anchor.item.label, "usages": anchor.usages.map(\.rawValue)]
+                    + CertificatePhrases.members(anchor.certificate, on: now)
+            },
         ])
         try output.emit(document, table: table)
     }

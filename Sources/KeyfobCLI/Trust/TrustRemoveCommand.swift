@@ -3,7 +3,7 @@ import Keyfob
 import KeyfobOpenSSL
 
 /// `keyfob trust rm`: stops trusting a certificate.
-struct TrustRemoveCommand: ParsableCommand {
+struct TrustRemoveCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "rm", "No longer trust a certificate.",
         examples: Examples(
@@ -19,8 +19,7 @@ struct TrustRemoveCommand: ParsableCommand {
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
-    func run() throws {
-        let output = try global.output()
+    func run(_ output: Output) throws {
         let keychain = try global.openKeychain()
         let (anchor, name) = try find(in: keychain)
         let isTrusted = try anchor.map { anchor in
@@ -36,10 +35,7 @@ struct TrustRemoveCommand: ParsableCommand {
         if isTrusted, !global.dryRun, let anchor { try keychain.trust.remove(anchor) }
         let shown = TerminalSafe.text(name)
         try output.emit(
-            Document([
-                "name": .string(name), "changed": .boolean(isTrusted && !global.dryRun),
-                "dry_run": .boolean(global.dryRun),
-            ]),
+            Document(["name": name, "changed": isTrusted && !global.dryRun, "dry_run": global.dryRun]),
             sentence: !isTrusted
                 ? "Nothing to do: \"\(shown)\" is not trusted in keychain \"\(TerminalSafe.text(keychain.name))\"."
                 : global.dryRun

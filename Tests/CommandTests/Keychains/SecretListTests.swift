@@ -42,15 +42,13 @@ import Testing
         ]
         func value(_ member: Any?) -> Value {
             if let text = member as? String { return .string(text) }
-            return (member as? Int).map { Value.count($0) } ?? .null
+            return (member as? Int).documentValue
         }
         for options in [[], ["--user", "nobody"]] {
             let items = try #require(try household.document(["ls"] + options)["items"] as? [[String: Any]])
-            let list = items.map { item in Value.object(members.map { Value.Member($0, value(item[$0])) }) }
+            let list = items.map { item in Members(members.map { Members.Member(name: $0, value: value(item[$0])) }) }
             #expect(list.count == (options.isEmpty ? 5 : 0))
-            let whole = Document([
-                "keychain": "login", "items": .array(list), "count": .count(list.count), "damaged": 0,
-            ])
+            let whole = Document(["keychain": "login", "items": list, "count": list.count, "damaged": 0])
             let streamed = try household.keyfob(["ls", "--format", "yaml"] + options).output
             #expect(try streamed == whole.rendered(as: .yaml))
         }

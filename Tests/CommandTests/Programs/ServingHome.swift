@@ -16,13 +16,12 @@ struct ServingHome {
         directory = try TemporaryDirectory()
         let isRoot = geteuid() == 0 && !keepsUser
         prefix = isRoot ? ["/usr/bin/setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"] : []
-        let products = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
         // A copy, because that user may not be able to read the build. A separate program makes it: a child that
         // another test starts could otherwise inherit a descriptor for writing, and the copy could not be executed.
         try #require(
             Tool(
                 "/usr/bin/install",
-                ["-m", "755", products.appendingPathComponent("keyfob").path, directory.file("keyfob")]
+                ["-m", "755", Tool.commandPath, directory.file("keyfob")]
             ).run().status == 0)
         if isRoot {
             try #require(Tool("/bin/chown", ["nobody:nogroup", directory.path]).run().status == 0)
