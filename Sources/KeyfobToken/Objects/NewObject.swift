@@ -6,8 +6,8 @@ package import PKCS11
 /// An object that is about to be created: its template and how to recognize it.
 ///
 /// The only place that defines what Keyfob's objects look like to other tools. Every template sets token, private,
-/// sensitive, extractable and the uses that a key has, because the defaults of tokens differ: NSS and openCryptoki make
-/// a private key visible without login and extractable unless the template says otherwise.
+/// sensitive, extractable and the usages, because the defaults of tokens differ: NSS and openCryptoki make a private
+/// key visible without login and extractable unless the template says otherwise.
 package struct NewObject: Sendable {
     package let objectClass: ObjectClass
     package let id: [UInt8]
@@ -71,29 +71,23 @@ extension NewObject {
     }
 
     /// The template of every private key that Keyfob creates.
-    ///
-    /// Uses that the kind of key does not have are left out: tpm2-pkcs11 fails if one is there as false.
     package static func privateTemplate(
         label: [UInt8], id: [UInt8], isExtractable: Bool, usages: KeyUsages
     ) -> AttributeTemplate {
-        var template: AttributeTemplate = [
+        [
             .objectClass(.privateKey), .token(true), .isPrivate(true), .sensitive(true), .extractable(isExtractable),
-            .bytes(.label, label), .id(id),
+            .bytes(.label, label), .id(id), .sign(usages.signs), .decrypt(usages.encrypts), .unwrap(usages.encrypts),
+            .derive(usages.derives),
         ]
-        if usages.signs { template.append(.sign(true)) }
-        if usages.encrypts { template.append(contentsOf: [.decrypt(true), .unwrap(true)]) }
-        if usages.derives { template.append(.derive(true)) }
-        return template
     }
 
     /// The template of every public key that Keyfob creates.
     package static func publicTemplate(label: [UInt8], id: [UInt8], usages: KeyUsages) -> AttributeTemplate {
-        var template: AttributeTemplate = [
+        [
             .objectClass(.publicKey), .token(true), .isPrivate(false), .bytes(.label, label), .id(id),
+            .verify(usages.signs),
+            .encrypt(usages.encrypts), .wrap(usages.encrypts),
         ]
-        if usages.signs { template.append(.verify(true)) }
-        if usages.encrypts { template.append(contentsOf: [.encrypt(true), .wrap(true)]) }
-        return template
     }
 
     /// Describes a public key without its private half.
