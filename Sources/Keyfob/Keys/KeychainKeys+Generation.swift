@@ -200,8 +200,19 @@ extension KeySpecification {
             label: labels.privateKey, id: id, isExtractable: isExtractable, usages: usages)
         var publicTemplate = NewObject.publicTemplate(label: labels.publicKey, id: id, usages: usages)
         publicTemplate.append(contentsOf: parameters)
-        let pair = try session.generateKeyPair(
-            mechanism, publicTemplate: publicTemplate, privateTemplate: privateTemplate)
+        let pair: (publicKey: ObjectHandle, privateKey: ObjectHandle)
+        do throws(PKCS11Error) {
+            pair = try session.generateKeyPair(
+                mechanism, publicTemplate: publicTemplate, privateTemplate: privateTemplate)
+        } catch {
+            // tpm2-pkcs11 fails if a template names a use as forbidden, even one that the kind of key never has.
+            guard [.generalError, .attributeValueInvalid].contains(error.returnValue), try !token.isSoftHSM() else {
+                throw error
+            }
+            pair = try session.generateKeyPair(
+                mechanism, publicTemplate: publicTemplate.withoutForbiddenUses,
+                privateTemplate: privateTemplate.withoutForbiddenUses)
+        }
         try AttributeReadBack.check(pair.privateKey, privateTemplate, in: session, token: token.label)
         guard let hash = try token.publicHalf(pair.publicKey, in: session)?.publicKeyHash else {
             throw KeychainError(

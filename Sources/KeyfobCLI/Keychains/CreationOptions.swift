@@ -1,4 +1,5 @@
 import ArgumentParser
+import PKCS11
 
 /// The options for a new keychain.
 struct CreationOptions: ParsableArguments {
@@ -16,6 +17,26 @@ struct CreationOptions: ParsableArguments {
         help: ArgumentHelp("The PKCS#11 module of --token: a path, or its name in p11-kit.", valueName: "path|name"))
     var module: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "The key on the token of --token that seals the keychain, instead of a new one; keyfob never changes it.",
+            valueName: "uri"))
+    var wrappingKey: String?
+
     @Flag(help: "Try the PIN of --token even if another wrong one would block the token.")
     var allowFinalTry = false
+
+    /// The URI of `--wrapping-key`.
+    ///
+    /// - Throws: `UsageError` if it is not a PKCS#11 URI, or contains a PIN.
+    var wrappingKeyURI: PKCS11URI? {
+        get throws {
+            guard let wrappingKey else { return nil }
+            guard PKCS11URI.hasScheme(wrappingKey) else {
+                throw UsageError(
+                    "--wrapping-key takes a PKCS#11 URI.", hint: "Example: --wrapping-key 'pkcs11:id=%03;type=private'")
+            }
+            return try TokenChoice.uri(wrappingKey)
+        }
+    }
 }

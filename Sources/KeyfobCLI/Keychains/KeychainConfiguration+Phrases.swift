@@ -16,15 +16,16 @@ extension KeychainConfiguration {
     ///
     /// - Parameters:
     ///   - isUnlocked: `nil` if the keychain needs no unlocking.
+    ///   - wrappingKey: The name of the wrapping key; `nil` for the one that Keyfob gives.
     ///   - suite: The wrap suite, if known. After creation only the vault has it.
     ///   - recoveryFile: The file that the recovery code was written to.
     func creationMembers(
-        isDefault: Bool, isTokenNew: Bool, wantsLogin: Bool, isUnlocked: Bool?, suite: String? = nil,
-        recoveryFile: String? = nil
+        isDefault: Bool, isTokenNew: Bool, wantsLogin: Bool, isUnlocked: Bool?, wrappingKey: String? = nil,
+        suite: String? = nil, recoveryFile: String? = nil
     ) -> Members {
         Self.creationMembers(
             token: tokenLabel, uri: token, isDefault: isDefault, isTokenNew: isTokenNew,
-            wrappingKey: wrappingKeyLabel, suite: suite, recoveryFile: recoveryFile, pinSource: pinSource,
+            wrappingKey: wrappingKey ?? wrappingKeyLabel, suite: suite, recoveryFile: recoveryFile, pinSource: pinSource,
             protection: wantsLogin ? protection : nil, isUnlocked: isUnlocked)
     }
 

@@ -110,6 +110,11 @@ struct NewKeychain {
                 hint: "Leave out --recovery-file, or make a keychain with a passphrase: leave out --unattended, "
                     + "--token and --module")
         }
+        if options.wrappingKey != nil, !isOnExistingToken {
+            throw UsageError(
+                "--wrapping-key names a key on an existing token; nothing was made.",
+                hint: "Name the token too: --token LABEL")
+        }
         if options.unattended, isOnExistingToken {
             throw UsageError(
                 "--unattended is for tokens that keyfob makes.", hint: "For an existing token: --pin-source file:PATH")
@@ -158,6 +163,7 @@ struct NewKeychain {
     // MARK: An existing token
 
     private func makeOnExistingToken(_ keychains: Keychains) throws {
+        let wrappingKey = try options.wrappingKeyURI
         let found = try TokenChoice.find(
             global.tokenName, module: options.module, environmentModule: global.modulePath)
         let wantsLogin = found.info.flags.contains(.loginRequired)
@@ -186,6 +192,7 @@ struct NewKeychain {
         guard let selection else {
             let made = try keychains.create(
                 name, on: .existing(found.info.uri, found.location, pin: SecretBytes(utf8: ""), pinSource: nil),
+                wrappingKey: wrappingKey,
                 options: global.keychainOptions(), makesDefault: makesDefault)
             return try report(made, keychains, recoveryFile: nil, isUnlocked: nil, wantsLogin: false)
         }
@@ -196,8 +203,8 @@ struct NewKeychain {
             // Set even if the source is not kept, so that a PIN from it that was refused once is not sent again.
             creation.pinSource = selection.source
             made = try keychains.create(
-                name, on: .existing(found.info.uri, found.location, pin: pin, pinSource: kept), options: creation,
-                makesDefault: makesDefault)
+                name, on: .existing(found.info.uri, found.location, pin: pin, pinSource: kept),
+                wrappingKey: wrappingKey, options: creation, makesDefault: makesDefault)
         } catch let error as KeychainError where error.details["tries"] == "final" || error.code == .pinRemembered {
             // The usual hint, to unlock the keychain, does not apply, because there is none yet.
             let remedy =
@@ -264,7 +271,7 @@ struct NewKeychain {
         guard !output.format.isMachineReadable else {
             let further = configuration.creationMembers(
                 isDefault: isDefault, isTokenNew: isNew, wantsLogin: wantsLogin, isUnlocked: isUnlocked,
-                suite: made.suite, recoveryFile: recoveryFile?.path)
+                wrappingKey: made.wrappingKey, suite: made.suite, recoveryFile: recoveryFile?.path)
             return try output.emit(created(isChanged: true, further), sentence: "")
         }
         // If the code is printed, nothing else is, because the output may be redirected to a file.
@@ -289,9 +296,12 @@ struct NewKeychain {
     ) throws {
         let configuration = made.keychain.configuration
         let token = TerminalSafe.text(configuration.tokenLabel)
+        let key = "\"\(TerminalSafe.text(made.wrappingKey))\" (\(Self.keyName(suite: made.suite))"
         try output.say(
-            "Created \(isNew ? "token \"\(token)\", " : "")wrapping key \"\(made.wrappingKey)\" "
-                + "(\(Self.keyName(suite: made.suite)), not extractable), keychain \"\(name)\".")
+            options.wrappingKey == nil
+                ? "Created \(isNew ? "token \"\(token)\", " : "")wrapping key \(key), not extractable), keychain "
+                    + "\"\(name)\"."
+                : "Created keychain \"\(name)\", sealed by the key \(key)) on token \"\(token)\".")
         if let recoveryFile {
             try output.say(
                 "Recovery code saved to \(HomePath.shown(recoveryFile.path)). Move it off this machine, then delete it."

@@ -148,6 +148,14 @@ extension NewObject {
     }
 }
 
+extension AttributeTemplate {
+    /// The template without the uses that it forbids; the token's defaults then apply to them.
+    package var withoutForbiddenUses: AttributeTemplate {
+        let uses: Set<AttributeType> = [.encrypt, .decrypt, .sign, .verify, .wrap, .unwrap, .derive]
+        return AttributeTemplate(attributes.filter { !uses.contains($0.type) || $0.value != [0] })
+    }
+}
+
 /// The permitted usages of a key pair.
 package struct KeyUsages: Sendable, Hashable {
     package var signs = true

@@ -113,6 +113,7 @@ extension TokenStore {
         KeychainError(
             .mechanismUnsupported,
             "this token can wrap keys in no way that Keyfob knows: \(failures.joined(separator: ", ")).",
-            hint: "Every keychain with passwords needs one of them, for the key that seals them. Use another token.")
+            hint: "Every keychain needs one of them, for the key that seals its passwords. Use another token, or name a "
+                + "key on this one that can do it.")
     }
 }

@@ -24,7 +24,7 @@ package enum WrapSuites {
         return suite
     }
 
-    /// Checks that the token wraps and unwraps with a key, and notices a changed byte.
+    /// Checks that the token wraps and unwraps with a key, and notices a changed byte if the key is secret.
     ///
     /// An error without a reason is tried again: some tokens return it for an unsupported mechanism, and most return it
     /// for transient failures.
@@ -45,6 +45,8 @@ package enum WrapSuites {
         guard try suite.unwrap(wrapped, with: key, in: session) == sample, wrapped.count > 32 else {
             throw KeychainError(.tokenContractViolation, "a wrapped key came back changed")
         }
+        // Any program can wrap with a public key, so nothing depends on it. A wrong RSA block stops the software TPM swtpm.
+        guard suite is any SecretKeyWrapSuite else { return }
         wrapped[wrapped.count - 1] ^= 1
         if try isAccepted(wrapped, suite, key, in: session) {
             throw KeychainError(.tokenContractViolation, "a changed byte was not noticed")
