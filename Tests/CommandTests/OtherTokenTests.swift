@@ -82,7 +82,7 @@ import Testing
         for (options, suite) in kind.ways {
             let made = try card.makeKeychain(options)
             #expect(made.status == 0, "\(made.error)")
-            #expect(made.output.contains("\"wrap_suite\": \"\(suite)\""), "\(made.output)")
+            #expect(made.output.contains("\"wrap_suite\":\"\(suite)\""), "\(made.output)")
             let stored = try card.keyfob("set", "db/prod", "--stdin", "-k", "card", input: "first")
             #expect(stored.status == 0, "\(stored.error)")
             #expect(try card.keyfob("get", "db/prod", "-k", "card").output == "first\n")
@@ -111,6 +111,6 @@ import Testing
         let made = try card.makeKeychain()
         #expect(made.status == 8, "\(made.error)")
         #expect(made.error.contains("key on this one that can do it"), "\(made.error)")
-        #expect(try card.keyfob("keychain", "ls").output.isEmpty)
+        #expect(try !card.keyfob("keychain", "ls").output.contains("card"))
     }
 }

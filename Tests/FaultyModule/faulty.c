@@ -47,8 +47,8 @@
 //   die                                    C_GenerateKey makes a key that stays, and the process is killed
 //   block=PATH                             C_GenerateKey makes a key that stays, and a directory of that name
 //   lose-key                               C_GenerateKey makes a key that stays, and says that the device failed
-//   trial-fails=N                          C_GenerateKey answers N for a key that does not stay; as in C
-//   trial-stumbles=N                       the next N times C_GenerateKey fails in general for a key that does not stay
+//   trial-fails=N                          C_GenerateKey and C_GenerateKeyPair answer N; as in C
+//   trial-stumbles=N                       the next N times C_GenerateKey fails in general
 //   decrypt-stumbles=N                     the next N times C_Decrypt fails in general
 //   lost                                   the daemon behind it has gone: C_Decrypt and C_GenerateRandom fail in general
 //                                          until C_Initialize is called
@@ -246,6 +246,9 @@ static CK_RV generate(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism, CK_
         return room;
     if (lists("without", mechanism->mechanism))
         return CKR_MECHANISM_INVALID;
+    char text[24];
+    if (says("trial-fails", text, sizeof text))
+        return strtoul(text, NULL, 0);
     return theirs->C_GenerateKeyPair(session, mechanism, public_template, public_count, private_template,
                                      private_count, public_key, private_key);
 }
@@ -258,9 +261,9 @@ static CK_RV generate_key(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism,
             stays = *(CK_BBOOL *)template[i].pValue;
     char text[24];
     static int stumbles;
-    if (!stays && says("trial-fails", text, sizeof text))
+    if (says("trial-fails", text, sizeof text))
         return strtoul(text, NULL, 0);
-    if (!stays && says("trial-stumbles", text, sizeof text) && stumbles < atoi(text)) {
+    if (says("trial-stumbles", text, sizeof text) && stumbles < atoi(text)) {
         stumbles++;
         return CKR_GENERAL_ERROR;
     }

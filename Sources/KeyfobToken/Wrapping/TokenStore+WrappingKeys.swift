@@ -28,15 +28,18 @@ extension TokenStore {
                 failures.append("\(suite.name) (no \(missing))")
                 continue
             }
-            do { return (suite, try makeWrappingKey(of: suite, label: label, id: id, in: session)) } catch {
+            do { return (suite, try makeWrappingKey(of: suite, attempts: 3, label: label, id: id, in: session)) } catch {
                 failures.append("\(suite.name) (\(try Self.reason(against: error)))")
             }
         }
         throw Self.noSuite(failures)
     }
 
+    /// Makes a key and proves it, and does so again after an error without a reason.
+    ///
+    /// Some tokens return such an error for an unsupported mechanism, and most return it for transient failures.
     private func makeWrappingKey(
-        of suite: any WrapSuite, label: String, id: [UInt8], in session: borrowing Session
+        of suite: any WrapSuite, attempts: Int, label: String, id: [UInt8], in session: borrowing Session
     ) throws -> WrappingKey {
         do {
             let made = try suite.generateKey(label: label, id: id, in: session)
@@ -50,8 +53,9 @@ extension TokenStore {
             return key
         } catch {
             try destroyWrappingKey(id, in: session)
-            throw error
+            guard attempts > 1, let failure = error as? PKCS11Error, failure.isUninformative else { throw error }
         }
+        return try makeWrappingKey(of: suite, attempts: attempts - 1, label: label, id: id, in: session)
     }
 
     /// Destroys all objects of a wrapping key.

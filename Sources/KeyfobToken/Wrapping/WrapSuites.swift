@@ -26,20 +26,8 @@ package enum WrapSuites {
 
     /// Checks that the token wraps and unwraps with a key, and notices a changed byte if the key is secret.
     ///
-    /// An error without a reason is tried again: some tokens return it for an unsupported mechanism, and most return it
-    /// for transient failures.
-    ///
     /// - Throws: `PKCS11Error`; `KeychainError` if the token's results do not have the form of the suite.
     static func prove(_ suite: any WrapSuite, _ key: WrappingKey, in session: borrowing Session) throws {
-        for _ in 0..<2 {
-            do { return try proveOnce(suite, key, in: session) } catch let error as PKCS11Error
-                where error.isUninformative
-            {}
-        }
-        try proveOnce(suite, key, in: session)
-    }
-
-    private static func proveOnce(_ suite: any WrapSuite, _ key: WrappingKey, in session: borrowing Session) throws {
         let sample = try RandomBytes.secret(count: 32)
         var wrapped = try suite.wrap(sample, with: key, in: session)
         guard try suite.unwrap(wrapped, with: key, in: session) == sample, wrapped.count > 32 else {
