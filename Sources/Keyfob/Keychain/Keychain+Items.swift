@@ -194,7 +194,8 @@ extension Keychain {
             let suite = try WrapSuites.named(key.suite)
             let (header, encryptedKey) = suite.members(of: recipient.encryptedKey)
             return JSONWebEncryption.RecipientMembers(
-                header: [("alg", .string(suite.name)), ("kid", .string(key.keyID))] + header, encryptedKey: encryptedKey)
+                header: [("alg", .string(suite.name)), ("kid", .string(key.keyID))] + header,
+                encryptedKey: encryptedKey)
         }
         return JSONWebEncryption(
             secret: secret,

@@ -45,8 +45,8 @@ extension Keychains {
     /// - Parameters:
     ///   - name: The keychain's name. A keychain called `login` is the default one unless the user chooses another.
     ///   - choice: The token.
-    ///   - wrappingKey: The URI of the key on an existing token that seals the keychain; `nil` to make one. Keyfob never
-    ///     changes or destroys a key that it did not make.
+    ///   - wrappingKey: The URI of the key on an existing token that seals the keychain; `nil` to make one. Keyfob
+    ///     never changes or destroys a key that it did not make.
     ///   - options: The options of the open keychain.
     ///   - makesDefault: Whether the keychain becomes the default one if there is none. Pass `true` only if the user
     ///     expects it, because items stored later without naming a keychain go into it.

@@ -25,8 +25,8 @@ extension KeychainConfiguration {
     ) -> Members {
         Self.creationMembers(
             token: tokenLabel, uri: token, isDefault: isDefault, isTokenNew: isTokenNew,
-            wrappingKey: wrappingKey ?? wrappingKeyLabel, suite: suite, recoveryFile: recoveryFile, pinSource: pinSource,
-            protection: wantsLogin ? protection : nil, isUnlocked: isUnlocked)
+            wrappingKey: wrappingKey ?? wrappingKeyLabel, suite: suite, recoveryFile: recoveryFile,
+            pinSource: pinSource, protection: wantsLogin ? protection : nil, isUnlocked: isUnlocked)
     }
 
     /// The same members for a keychain that does not exist yet. Values that only its creation determines are `nil`.

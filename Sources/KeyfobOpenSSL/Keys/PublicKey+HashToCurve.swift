@@ -4,8 +4,8 @@ import KeyfobPrimitives
 extension PublicKey {
     /// A point with an unknown private key: the first one whose x coordinate is a hash of `message` and a counter.
     ///
-    /// The private key of another point on the curve maps it to a secret that only its holder can compute. The search is
-    /// not in constant time, so `message` must be public.
+    /// The private key of another point on the curve maps it to a secret that only its holder can compute. The search
+    /// is not in constant time, so `message` must be public.
     ///
     /// - Parameters:
     ///   - message: The message.

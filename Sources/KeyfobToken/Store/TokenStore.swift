@@ -402,7 +402,9 @@ package final class TokenStore: Sendable {
     ) throws -> ObjectHandle? {
         let epoch = try pool().loginEpoch
         if let cached = state.withLock({ $0.handles[HandleKey(wrappingKey: id)] }), cached.epoch == epoch {
-            if try !isSealing || keepsHandles() || isKey(cached.handle, keyClass, id, in: session) { return cached.handle }
+            if try !isSealing || keepsHandles() || isKey(cached.handle, keyClass, id, in: session) {
+                return cached.handle
+            }
             forgetHandles()
         }
         // Only private keys: any program can put public ones on the token, so those must not seal anything.

@@ -40,7 +40,8 @@ package struct AESKeyWrapSuite: SecretKeyWrapSuite {
     package func unwrap(
         _ bytes: [UInt8], with wrappingKey: WrappingKey, in session: borrowing Session
     ) throws -> SecretBytes {
-        let object = try session.unwrap(bytes, with: wrappingKey.handle, using: Mechanism(.aesKeyWrap), template: Self.carrier)
+        let object = try session.unwrap(
+            bytes, with: wrappingKey.handle, using: Mechanism(.aesKeyWrap), template: Self.carrier)
         let value = try session.secretAttribute(.value, of: object)
         try session.destroy(object)
         guard let value else {

@@ -5,8 +5,8 @@ package import PKCS11
 
 /// `ECDH-ES+A256KW` (RFC 7518 section 4.6): the token agrees on a secret with an ephemeral key, which wraps the key.
 ///
-/// The wrapped form is the uncompressed point of the ephemeral key and 40 bytes of AES key wrap (RFC 3394). New keys are
-/// on P-256; a given key may also be on P-384 or P-521.
+/// The wrapped form is the uncompressed point of the ephemeral key and 40 bytes of AES key wrap (RFC 3394). New keys
+/// are on P-256; a given key may also be on P-384 or P-521.
 package struct ECDHKeyWrap: PublicKeyWrapSuite {
     package var name: String { "ECDH-ES+A256KW" }
 

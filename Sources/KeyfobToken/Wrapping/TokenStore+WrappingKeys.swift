@@ -28,7 +28,9 @@ extension TokenStore {
                 failures.append("\(suite.name) (no \(missing))")
                 continue
             }
-            do { return (suite, try makeWrappingKey(of: suite, attempts: 3, label: label, id: id, in: session)) } catch {
+            do {
+                return (suite, try makeWrappingKey(of: suite, attempts: 3, label: label, id: id, in: session))
+            } catch {
                 failures.append("\(suite.name) (\(try Self.reason(against: error)))")
             }
         }
@@ -117,7 +119,7 @@ extension TokenStore {
         KeychainError(
             .mechanismUnsupported,
             "this token can wrap keys in no way that Keyfob knows: \(failures.joined(separator: ", ")).",
-            hint: "Every keychain needs one of them, for the key that seals its passwords. Use another token, or name a "
-                + "key on this one that can do it.")
+            hint: "Every keychain needs one of them, for the key that seals its passwords. Use another token, or name "
+                + "a key on this one that can do it.")
     }
 }
