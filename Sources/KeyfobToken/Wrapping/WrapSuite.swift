@@ -100,9 +100,9 @@ extension SecretKeyWrapSuite {
 
 /// A suite that wraps in software with a public key, and unwraps with the private key on the token.
 ///
-/// Wrapping needs neither the token nor a login. Any program can do it, so a wrapped key does not show that its keychain
-/// made it. Therefore the metadata key is not wrapped. It is encrypted under a key that is derived from a number that
-/// only the private key computes, and which is the same each time.
+/// Wrapping needs neither the token nor a login. Any program can do it, so a wrapped key does not show that its
+/// keychain made it. Therefore the metadata key is not wrapped. It is encrypted under a key that is derived from a
+/// number that only the private key computes, and which is the same each time.
 package protocol PublicKeyWrapSuite: WrapSuite {
     /// Wraps a key with a public key.
     ///
