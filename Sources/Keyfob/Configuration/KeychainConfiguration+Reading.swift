@@ -43,6 +43,10 @@ extension KeychainConfiguration {
             guard names.count == groups.count else { return nil }
             accessGroups = names
         }
+        if let value = file["wrappingKeyID"] {
+            guard let text = value.text else { return nil }
+            wrappingKeyID = text
+        }
     }
 
     /// Returns the time that a text such as `2026-11-21T14:34:37Z` states.

@@ -31,12 +31,16 @@ public struct KeychainConfiguration: Encodable, Sendable {
     public var unlockTimeout: Int
     /// The access groups of programs that use Apple's functions and choose none; `nil` for the group without a name.
     public var accessGroups: [String]?
+    /// The `CKA_ID` of the private key that seals the keychain, in hexadecimal digits; `nil` for a secret key.
+    ///
+    /// The vault names the key too. An attacker who can write only the vault cannot choose another key.
+    package var wrappingKeyID: String?
     /// The time at which the keychain was made.
     public var created: Date
 
     private enum CodingKeys: String, CodingKey {
         case schema, name, uuid, token, module, pinSource, sealedPIN, recoverySeal, unlockTimeout, accessGroups
-        case created
+        case wrappingKeyID, created
     }
 
     /// The label of the first key that seals passwords.

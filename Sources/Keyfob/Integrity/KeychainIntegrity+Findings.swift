@@ -36,9 +36,9 @@ extension KeychainIntegrity {
 
     /// The passwords whose secret cannot be opened, although their row is intact.
     ///
-    /// This is separate from ``vaultFindings()``, which reads no secret: it opens every secret with one token operation
+    /// This is separate from ``findings()``, which reads no secret: it opens every secret with one token operation
     /// each, which takes a card up to about a second. A finding contains the name of the item, which the user needs to
-    /// store it again or remove it. Items with a damaged row are skipped, since ``vaultFindings()`` reports them.
+    /// store it again or remove it. Items with a damaged row are skipped, since ``findings()`` reports them.
     ///
     /// - Throws: `KeychainError`; the errors of `unlock()`, and of the token.
     @available(*, noasync, message: "use the asynchronous form")
@@ -78,7 +78,7 @@ extension KeychainIntegrity {
             item: error.details["item"], itemClass: item.itemClass)
     }
 
-    /// The findings about wrapping keys that the token has lost; part of ``vaultFindings()``.
+    /// The findings about wrapping keys that the token has lost; part of ``findings()``.
     ///
     /// The loss goes unnoticed while the keychain is unlocked, and cannot be repaired once it is locked. The vault
     /// itself is intact.
@@ -200,7 +200,7 @@ extension KeychainIntegrity {
     /// Accepts the current rows of the vault as valid.
     ///
     /// Use this for a vault that another program or a failing disk has changed, and that has no backup. Old copies of
-    /// items are then accepted as current, so check ``vaultFindings()`` first. Damaged items and their records stay as
+    /// items are then accepted as current, so check ``findings()`` first. Damaged items and their records stay as
     /// they are (see ``removeDamagedItems()``). Keys and certificates that are no longer on the token are forgotten.
     ///
     /// - Returns: The number of intact items in the vault.
@@ -230,7 +230,7 @@ extension KeychainIntegrity {
     /// These rows cannot be read, and every listing is incomplete while they exist. A damaged password is lost. For a
     /// certificate or a key, only the attributes in the vault are lost, such as its trust; the object stays on the
     /// token. For an interrupted change, the record is lost, so its objects may be left on the token. The vault keeps
-    /// no trace of removed rows: check ``vaultFindings()`` first, and look for a backup.
+    /// no trace of removed rows: check ``findings()`` first, and look for a backup.
     ///
     /// - Returns: The findings about the removed rows.
     /// - Throws: `KeychainError`; `vaultBusy`, `vaultUnavailable`, `vaultDamaged` if the record of the rows is damaged

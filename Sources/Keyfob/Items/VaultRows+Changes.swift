@@ -128,7 +128,7 @@ extension VaultRows {
         attributes[.modificationDate] = .date(Self.date(modified))
         if attributes[.creationDate] == nil { attributes[.creationDate] = .date(Self.date(row.created)) }
         var secret = secret
-        if secret == nil, row.secret != nil { secret = try openSecret(row, itemClass) }
+        if secret == nil, row.secret != nil { secret = try openSecret(row, itemClass, keys) }
         var next = try seal(
             attributes, of: itemClass, identity: row.identity, version: row.version + 1, created: row.created,
             modified: modified, secret: secret, keys)

@@ -60,7 +60,8 @@ extension VaultRows {
             let envelope = try SecretEnvelope(
                 sealing: secret,
                 AdditionalData(
-                    .secret, vault: keychain.store.identity, row: identity, itemClass: itemClass, version: version))
+                    .secret, vault: keychain.store.identity, row: identity, itemClass: itemClass, version: version),
+                keys)
             row.secret = envelope.sealed
             row.recipients = try recipients(of: envelope.rowKey, keys)
         }
@@ -316,14 +317,14 @@ extension VaultRows {
     }
 
     /// The secret of a row that was read with its secret. Uses one token operation.
-    func openSecret(_ row: SealedRow, _ itemClass: ItemClass) throws -> SecretBytes? {
+    func openSecret(_ row: SealedRow, _ itemClass: ItemClass, _ keys: VaultKeys) throws -> SecretBytes? {
         guard let sealed = row.secret else { return nil }
         do {
             return try SecretEnvelope.open(
-                sealed, rowKey: rowKey(of: row),
+                sealed, rowKey: rowKey(of: row, keys),
                 AdditionalData(
                     .secret, vault: keychain.store.identity, row: row.identity, itemClass: itemClass,
-                    version: row.version))
+                    version: row.version), keys)
         } catch let error as KeychainError where error.code == .vaultDamaged {
             throw error.naming(row, itemClass)
         }

@@ -23,7 +23,7 @@ extension VaultRows {
                 throw KeychainError(
                     .itemNotFound, "\"\(title)\" was removed meanwhile.", details: ["keychain": keychain.name])
             }
-            guard try openSecret(one.row, item.itemClass) ?? SecretBytes([]) == old else {
+            guard try openSecret(one.row, item.itemClass, keys) ?? SecretBytes([]) == old else {
                 throw KeychainError(
                     .vaultBusy,
                     "\"\(title)\" in keychain \"\(keychain.name)\" was changed by another process in the meantime; "

@@ -51,7 +51,7 @@ extension VaultRows {
         }
         guard !isDamaged else { return .damaged }
         guard let (row, item) = found else { return .none }
-        do { return .found(item, try openSecret(row, item.itemClass)) } catch let error as KeychainError
+        do { return .found(item, try openSecret(row, item.itemClass, keys)) } catch let error as KeychainError
             where error.code == .vaultDamaged
         { return .damaged }
     }

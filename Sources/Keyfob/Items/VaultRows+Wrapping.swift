@@ -43,11 +43,13 @@ extension VaultRows {
     /// of a key pair has a code that is made with the metadata key. Nothing else authenticates the rows of wrapping
     /// keys. An attacker who can write the vault and the token could add a key that he knows, and read everything
     /// sealed from then on. Secrets sealed with a damaged key could not be opened with a backup of the key. Such keys
-    /// are not used for sealing, and are reported by ``vaultFindings()``.
+    /// are not used for sealing, and are reported by ``KeychainIntegrity/findings()``.
     ///
     /// - Throws: `KeychainError`; errors of the token that do not concern the key.
     func isOwn(_ row: WrappingKeyRow, _ keys: VaultKeys) throws -> Bool {
-        if try WrapSuites.named(row.suite) is any PublicKeyWrapSuite { return try keys.authenticates(row) }
+        if try WrapSuites.named(row.suite) is any PublicKeyWrapSuite {
+            return try isConfigured(row) && keys.authenticates(row)
+        }
         return try keychain.lockState.withLock({ $0.ownWrappingKeys.contains(row) }) || provesOwn(row, keys)
     }
 
@@ -67,7 +69,7 @@ extension VaultRows {
     }
 
     /// Unwraps a row key for the first recipient whose key is on the token. Uses one token operation.
-    func rowKey(of row: SealedRow) throws -> SecretBytes {
+    func rowKey(of row: SealedRow, _ keys: VaultKeys) throws -> SecretBytes {
         var rows = try wrappingKeyRows()
         if !row.recipients.contains(where: { recipient in rows.contains { $0.id == recipient.wrappingKey } }) {
             // Another process has made a new wrapping key since the rows were cached.
@@ -77,6 +79,11 @@ extension VaultRows {
         var missing: (any Error)?
         for recipient in row.recipients {
             guard let key = rows.first(where: { $0.id == recipient.wrappingKey }) else { continue }
+            // The public half tells the curve, and a point on another curve could reveal bits of the private key.
+            guard try key.publicKey == nil || keys.authenticates(key) else {
+                missing = KeychainError.damagedItem(cause: nil)
+                continue
+            }
             // A damaged key opens nothing; another one may be intact.
             do { return try unwrap(recipient.encryptedKey, key) } catch let error as KeychainError
                 where [.wrappingKeyMissing, .vaultDamaged].contains(error.code)
@@ -113,6 +120,11 @@ extension VaultRows {
         return rows
     }
 
+    /// Whether a key pair is the one that the configuration names.
+    private func isConfigured(_ row: WrappingKeyRow) -> Bool {
+        row.objectID.hexadecimal == keychain.configuration.wrappingKeyID
+    }
+
     private func publicKey(of row: WrappingKeyRow) throws -> PublicKey {
         guard let information = row.publicKey else { throw KeychainError.damagedItem(cause: nil) }
         do { return try PublicKey(subjectPublicKeyInfo: information) } catch {
@@ -124,6 +136,7 @@ extension VaultRows {
         _ row: WrappingKeyRow, isSealing: Bool = false, in session: borrowing Session
     ) throws -> WrappingKey {
         let keyClass = try WrapSuites.named(row.suite).keyClass
+        guard keyClass == .secretKey || isConfigured(row) else { throw KeychainError.damagedItem(cause: nil) }
         guard
             let handle = try keychain.token.handle(
                 ofWrappingKey: row.objectID, keyClass, isSealing: isSealing, in: session)

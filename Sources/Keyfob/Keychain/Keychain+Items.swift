@@ -174,7 +174,7 @@ extension Keychain {
     ///   check, `wrappingKeyMissing`, and the errors of `unlock()`.
     public func secret(of item: Item) throws -> SecretBytes? {
         let (row, itemClass) = try storedRow(of: item)
-        return try vaultRows.openSecret(row, itemClass)
+        return try vaultRows.openSecret(row, itemClass, vaultKeys())
     }
 
     /// The item's secret as the JWE stored in the vault (RFC 7516), which any JOSE tool can open with the key.

@@ -220,10 +220,9 @@ extension Keychain {
     func unwrapMetadataKey() throws -> VaultKeys {
         let rows = try store.read { try $0.wrappingKeys() }
         guard let row = rows.last(where: \.isActive) ?? rows.last else {
-            // A keychain on a token that cannot wrap has no passwords, only keys and certificates.
             throw KeychainError(
                 .wrappingKeyMissing, "keychain \"\(name)\" has no wrapping key.",
-                hint: "Its token cannot wrap keys; passwords need another token.")
+                hint: "Another program has changed the vault. Restore it from a backup.")
         }
         let keys = try VaultKeys(metadataKey: vaultRows.openMetadataKey(row), vault: store.identity)
         lockState.withLock { state in

@@ -7,8 +7,6 @@ import PKCS11
 extension Keychain {
     /// Makes the wrapping key and the metadata key, and leaves the keychain unlocked.
     ///
-    /// If the token cannot wrap keys at all, the keychain holds keys and certificates, but no passwords.
-    ///
     /// - Parameters:
     ///   - pin: The token's PIN.
     ///   - id: The key's `CKA_ID`.
@@ -52,10 +50,16 @@ extension Keychain {
                 .itemNotFound, "no private or secret key on token \"\(token.label)\" matches \(uri).",
                 remedies: [Remedy("See what is there", .listObjects(token: token.label))])
         }
-        guard found.count == 1, !object.id.isEmpty else {
+        let twins = objects.count { $0.objectClass == object.objectClass && $0.id == object.id }
+        guard found.count == 1, twins == 1, !object.id.isEmpty else {
             throw KeychainError(
                 .ambiguous, "\(uri) does not name one key with an id on token \"\(token.label)\".",
                 hint: "Name the key by its id: pkcs11:id=%01;type=private")
+        }
+        guard object.flags.contains(.isPrivate), !object.flags.contains(.extractable) else {
+            throw KeychainError(
+                .invalidArgument, "a key that can be copied, or used without the PIN, does not protect a keychain.",
+                hint: "Name a key with CKA_PRIVATE and without CKA_EXTRACTABLE.")
         }
         let row = try token.withSession(.wrap) { session in
             let (suite, key) = try token.wrappingKey(
@@ -98,6 +102,10 @@ extension Keychain {
         in session: borrowing Session
     ) throws -> WrappingKeyRow {
         let sealed = try suite.sealMetadataKey(metadataKey, of: store.identity, with: key, in: session)
+        guard try suite.openMetadataKey(sealed, of: store.identity, with: key, in: session) == metadataKey else {
+            throw KeychainError(
+                .tokenContractViolation, "token \"\(token.label)\" does not open what it sealed; nothing was made.")
+        }
         return WrappingKeyRow(
             keyID: keyID, suite: suite.name, objectID: objectID, encryptedMetadataKey: sealed,
             publicKey: key.publicKey?.subjectPublicKeyInfo, created: SealedRow.now(), isActive: true)

@@ -59,7 +59,7 @@ struct KeychainRemove: OutputCommand {
             } else {
                 what = "with its passwords; keys and certificates stay on the token"
                 let key = "the key that sealed the passwords"
-                let label = "\"\(TerminalSafe.text(configuration.wrappingKeyLabel))\""
+                let label = "\"\(TerminalSafe.text(wrappingKeyName(configuration, keychains)))\""
                 stays = switch hasWrappingKey(configuration, keychains) {
                 case true?: " Its keys and certificates stay on the token, and with them \(key): \(label)."
                 case false?: " Its keys and certificates stay on the token; \(key), \(label), no longer exists."
@@ -82,6 +82,12 @@ struct KeychainRemove: OutputCommand {
         try keychains.delete(
             name, withoutToken: withoutToken, withoutVault: withoutVault, timeout: global.patience)
         try report(output, "Removed keychain \"\(name)\".\(stays)", isChanged: true)
+    }
+
+    private func wrappingKeyName(_ configuration: KeychainConfiguration, _ keychains: Keychains) -> String {
+        // A keychain that cannot be read can still be removed.
+        let keychain = try? keychains.open(configuration, options: global.keychainOptions())
+        return (try? keychain?.objects.wrappingKeyNames().first) ?? configuration.wrappingKeyLabel
     }
 
     /// Whether the token has the wrapping key of the keychain; `nil` if that is unknown without a login, which a

@@ -250,8 +250,8 @@ struct NewKeychain {
         let further = KeychainConfiguration.creationMembers(
             token: token, uri: uri, isDefault: try isDefault(keychains),
             isTokenNew: module == .softHSM,
-            wrappingKey: KeychainConfiguration.wrappingKeyLabel(of: name, on: module), recoveryFile: recoveryFile,
-            pinSource: pinSource, protection: protection)
+            wrappingKey: options.wrappingKey ?? KeychainConfiguration.wrappingKeyLabel(of: name, on: module),
+            recoveryFile: recoveryFile, pinSource: pinSource, protection: protection)
         try output.emit(
             created(isChanged: false, further),
             sentence: "Would make keychain \"\(name)\" on token \"\(TerminalSafe.text(token))\".")

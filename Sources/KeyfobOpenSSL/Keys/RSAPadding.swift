@@ -64,6 +64,13 @@ public enum RSAPadding {
         return [UInt8](repeating: 0, count: size - digest.count) + digest
     }
 
+    /// Returns a block for the RSA primitive that a message determines: a zero byte, and MGF1 with SHA-256 of it.
+    ///
+    /// It has none of the forms of RFC 8017.
+    package static func hashedBlock(of message: [UInt8], bits: Int) -> [UInt8] {
+        [0] + mask(message, count: (bits + 7) / 8 - 1, .sha256)
+    }
+
     private static var tooLong: CryptoError { CryptoError(.invalidInput, "it does not fit into a key of this size") }
 
     /// EMSA-PSS (RFC 8017 9.1.1).

@@ -90,7 +90,7 @@ public struct HMACSHA256: Sendable {
     }
 
     /// Returns the code of a secret, which is itself secret.
-    func secretCode(for message: SecretBytes) throws(OpenSSLError) -> SecretBytes {
+    package func secretCode(for message: SecretBytes) throws(OpenSSLError) -> SecretBytes {
         try unsafe SecretBytes(count: Self.count) { (output) throws(OpenSSLError) in
             try unsafe message.withUnsafeBytes { (bytes) throws(OpenSSLError) in
                 try unsafe write(bytes, to: output.baseAddress)

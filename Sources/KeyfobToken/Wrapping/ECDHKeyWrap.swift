@@ -39,14 +39,14 @@ package struct ECDHKeyWrap: PublicKeyWrapSuite {
         _ bytes: [UInt8], with wrappingKey: WrappingKey, in session: borrowing Session
     ) throws -> SecretBytes {
         let count = bytes.count - Self.wrappedCount
-        guard case .ec(let curve) = try wrappingKey.known.algorithm, count > 0 else {
+        guard case .ec(let curve) = try wrappingKey.known.algorithm, EllipticCurve(curve) != nil, count > 0 else {
             throw KeychainError.damagedItem(cause: nil)
         }
         do {
             let other = try PublicKey(ecPoint: Data(bytes[..<count]), curve: curve)
             let secret = try KeyAgreement.secret(of: wrappingKey.handle, with: other, in: session)
             return try AESKeyWrap.unwrap(Array(bytes[count...]), key: self.wrappingKey(from: secret))
-        } catch let error where error is CryptoError || error is KeyFileError {
+        } catch let error where error.isAboutContent {
             throw KeychainError.damagedItem(cause: error)
         }
     }

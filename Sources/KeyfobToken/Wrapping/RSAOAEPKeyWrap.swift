@@ -59,23 +59,21 @@ package struct RSAOAEPKeyWrap: PublicKeyWrapSuite {
         }
     }
 
-    /// The deterministic signature of the message: RSASSA-PKCS1-v1_5 with SHA-256 (RFC 8017 section 8.2).
+    /// The raw RSA operation (RFC 8017 section 5.1.2) on a block that is as random as a hash.
     ///
-    /// The token does raw RSA, so that a key that may only decrypt can compute it. Nothing publishes it.
+    /// The block has no form of a signature or of an encrypted message, so no other use of the key computes the number.
     package func privateNumber(
         for message: [UInt8], with wrappingKey: WrappingKey, in session: borrowing Session
     ) throws -> SecretBytes {
         let publicKey = try wrappingKey.known
-        let scheme = SignatureScheme.rsaPKCS1(.sha256)
-        let digest = Digest.sha256.array(of: message)
-        let block = try RSAPadding.block(toSign: digest, using: scheme, bits: publicKey.size)
-        let number = try session.decryptSecret(block, with: wrappingKey.handle, using: Mechanism(.rsaX509))
-        let isRight = try unsafe number.withUnsafeBytes { bytes in
-            try publicKey.verify(unsafe [UInt8](bytes), ofDigest: digest, using: scheme)
+        guard case .rsa(let bits) = publicKey.algorithm, bits >= 1024 else {
+            throw KeychainError.damagedItem(cause: nil)
         }
-        guard isRight else {
+        let block = RSAPadding.hashedBlock(of: message + publicKey.subjectPublicKeyInfo, bits: bits)
+        let number = try session.decryptSecret(block, with: wrappingKey.handle, using: Mechanism(.rsaX509))
+        guard try publicKey.encrypt(number, using: .rsaRaw) == block else {
             throw KeychainError(
-                .tokenContractViolation, "the token computed a number that does not belong to its key.")
+                .vaultDamaged, "the number that the token computed does not belong to the public key in the vault.")
         }
         return number
     }

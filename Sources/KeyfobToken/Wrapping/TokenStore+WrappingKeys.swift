@@ -45,9 +45,15 @@ extension TokenStore {
     ) throws -> WrappingKey {
         do {
             let made = try suite.generateKey(label: label, id: id, in: session)
-            try AttributeReadBack.check(
-                made.key, [.token(true), .isPrivate(true), .sensitive(true), .extractable(false), .id(id)],
-                in: session, token: self.label)
+            do {
+                try AttributeReadBack.check(
+                    made.key, [.token(true), .isPrivate(true), .sensitive(true), .extractable(false), .id(id)],
+                    in: session, token: self.label)
+            } catch {
+                // By its handle: the token may have given it another id.
+                if let half = made.publicKey { try? session.destroy(half) }
+                throw error
+            }
             var half: PublicKey?
             if let handle = made.publicKey { half = try publicKey(of: handle, in: session) }
             let key = WrappingKey(handle: made.key, publicKey: half)
@@ -83,7 +89,9 @@ extension TokenStore {
     package func wrappingKey(
         _ object: TokenObject, publicKey: PublicKey?, in session: borrowing Session
     ) throws -> (suite: any WrapSuite, key: WrappingKey) {
-        let key = WrappingKey(handle: try handle(of: object, in: session), publicKey: publicKey)
+        // Found as for every later use.
+        guard let handle = try handle(ofWrappingKey: object.id, object.objectClass, in: session) else { throw gone() }
+        let key = WrappingKey(handle: handle, publicKey: publicKey)
         var failures: [String] = []
         for suite in WrapSuites.all where suite.fits(object) {
             do {
@@ -111,6 +119,7 @@ extension TokenStore {
         case let error as PKCS11Error where error.isRefusalOfSuite || error.isUninformative:
             "\(error.function.rawValue): \(error.returnValue.name)"
         case let error as KeychainError: error.message
+        case let error where error.isAboutContent: "\(error)"
         default: throw error
         }
     }

@@ -135,8 +135,9 @@ extension PublicKeyWrapSuite {
     package func openMetadataKey(
         _ sealed: [UInt8], of vault: Data, with wrappingKey: WrappingKey, in session: borrowing Session
     ) throws -> SecretBytes {
-        let key = try keyEncryptionKey(of: vault, with: wrappingKey, in: session)
-        do { return try AESKeyWrap.unwrap(sealed, key: key) } catch let error as CryptoError {
+        do {
+            return try AESKeyWrap.unwrap(sealed, key: keyEncryptionKey(of: vault, with: wrappingKey, in: session))
+        } catch let error where error.isAboutContent {
             throw KeychainError.damagedItem(cause: error)
         }
     }
@@ -148,6 +149,11 @@ extension PublicKeyWrapSuite {
         let number = try privateNumber(for: message, with: wrappingKey, in: session)
         return try HKDF.derive(key: number, salt: [UInt8](vault), info: Array(name.utf8), count: 32)
     }
+}
+
+extension Error {
+    /// Whether libcrypto refuses a key or bytes. They come from the vault, which then is damaged.
+    var isAboutContent: Bool { self is CryptoError || self is KeyFileError || self is OpenSSLError }
 }
 
 extension WrappingKey {

@@ -66,7 +66,8 @@ package struct SealedRow: Sendable {
 
     /// The entry of the row in the record: the beginnings of the tags of its attributes and of its secret.
     ///
-    /// Without the key, tags cannot be told from random bytes. 64 bits therefore distinguish any two versions.
+    /// Without the keys, tags cannot be told from random bytes, and the nonce of a secret authenticates its key. So 64
+    /// bits distinguish any two versions.
     package var treeEntry: RowTree.Entry {
         RowTree.Entry(
             high: UInt64(bigEndianBytes: attributes.tag.prefix(8)) ?? 0,

@@ -12,6 +12,7 @@ package struct VaultKeys: Sendable {
     private let attributeKey: AESGCM
     private let indexKey: HMACSHA256
     private let wrappingKeyKey: HMACSHA256
+    private let rowKeyKey: HMACSHA256
     /// The key that authenticates the vault's record of its rows.
     package let tree: RowTreeKey
     private let classDigests: [(itemClass: ItemClass, digest: Data)]
@@ -30,6 +31,7 @@ package struct VaultKeys: Sendable {
         self.indexKey = indexKey
         tree = RowTreeKey(try HMACSHA256(key: derive("tree")))
         wrappingKeyKey = try HMACSHA256(key: derive("wrapping key"))
+        rowKeyKey = try HMACSHA256(key: derive("row key"))
         classDigests = try ItemClass.allCases.map { itemClass in
             let code = try indexKey.authenticationCode(for: Array("class\(itemClass.rawValue)".utf8))
             return (itemClass, Data(code.prefix(8)))
@@ -145,6 +147,16 @@ package struct VaultKeys: Sendable {
     package func authenticates(_ row: WrappingKeyRow) throws -> Bool {
         guard row.publicKey != nil, let code = row.publicKeyCode else { return false }
         return constantTimeEqual(code, try self.code(of: row))
+    }
+
+    // MARK: Row keys
+
+    /// Returns the nonce of a secret, which authenticates the row key for one version of one row.
+    ///
+    /// Each version has a new row key, so a nonce is never used twice with one key.
+    func secretNonce(_ rowKey: SecretBytes, _ additionalData: AdditionalData) throws -> [UInt8] {
+        let message = SecretBytes(joining: [SecretBytes(additionalData.bytes), rowKey])
+        return Array(try rowKeyKey.secretCode(for: message).prefix(AESGCM.nonceCount).copyBytes())
     }
 
     // MARK: Ciphertext

@@ -156,6 +156,78 @@ import Testing
         }
     }
 
+    /// An attacker with the public key can wrap a row key of their own, and encrypt another secret under it.
+    @Test func `a secret that was sealed without the keychain's keys does not open`() throws {
+        let home = try Household(.rsa(bits: 2048))
+        let item = try home.keychain.add(GenericPassword(service: "s"), secret: SecretBytes("right"))
+        let keys = try home.keychain.vaultKeys()
+        let row = try #require(try home.keychain.store.read(keys.tree) {
+            try $0.row(identity: #require(item.item.reference).identity, withSecret: true)
+        })
+        let additionalData = AdditionalData(
+            .secret, vault: home.keychain.store.identity, row: row.identity, itemClass: .genericPassword, version: 1)
+        let suite = try #require(try WrapSuites.named("RSA-OAEP-256") as? any PublicKeyWrapSuite)
+        let forgedKey = try RandomBytes.secret(count: 32)
+        let nonce = try #require(row.secret).initializationVector
+        // The record of the rows has the first bytes of the tag. A forger can solve for them, and gets as far as this.
+        let (ciphertext, tag) = try AESGCM(key: forgedKey).seal(
+            SecretPadding.pad(SecretBytes("forged")), nonce: nonce, additionalData: additionalData.jose)
+        let sealed = SealedBytes(initializationVector: nonce, ciphertext: ciphertext, tag: tag)
+        let opened = try suite.wrap(forgedKey, for: home.key.publicKey)
+        var forged = row
+        forged.secret = sealed
+        forged.recipients = row.recipients.map { Recipient(wrappingKey: $0.wrappingKey, encryptedKey: opened) }
+        let error = #expect(throws: KeychainError.self) {
+            try home.keychain.vaultRows.openSecret(forged, .genericPassword, keys)
+        }
+        #expect(error?.code == .vaultDamaged)
+        #expect(try home.keychain.vaultRows.openSecret(row, .genericPassword, keys) == SecretBytes("right"))
+    }
+
+    /// The vault of another keychain on the token, sealed by a key that its maker knows.
+    @Test func `a vault that names another key than the configuration does not open`() throws {
+        let home = try Household(.ec(.p256))
+        let other = try Household(.ec(.p256))
+        let row = try #require(try other.keychain.vaultRows.wrappingKeyRows().first)
+        try home.sql {
+            try $0.execute(sql: "UPDATE wrapping_key SET object_id = ?", arguments: [row.objectID])
+        }
+        let error = #expect(throws: KeychainError.self) { try home.reopen().unlock() }
+        #expect(error?.code == .vaultDamaged)
+        // The real key is still not an item.
+        #expect(try home.keychain.find(.keys).isEmpty)
+    }
+
+    @Test func `the key that seals one keychain is not an item of another one on the token`() throws {
+        let home = try Household(.rsa(bits: 2048))
+        let pin = home.directory.file("pin")
+        let second = try Keychains(home.directories).create(
+            "second",
+            on: .existing(
+                home.token.uri, .path(TestToken.modulePath), pin: home.token.pin, pinSource: .file(pin))).keychain
+        #expect(try second.find(.keys).isEmpty)
+        #expect(try home.keychain.find(.keys).isEmpty)
+    }
+
+    @Test func `a key that can be copied does not seal a keychain`() throws {
+        let directory = try TemporaryDirectory()
+        let token = try TestToken.make(label: "copied")
+        let pair = try NewObject.pair(
+            PrivateKey.generate(.rsa(bits: 2048)), label: Array("open".utf8), subject: nil, isExtractable: true)
+        let session = try token.openSession()
+        _ = try session.create(pair.privateKey.template)
+        _ = try session.create(pair.publicKey.template)
+        var uri = PKCS11URI()
+        uri.object = "open"
+        uri.type = .privateKey
+        let error = #expect(throws: KeychainError.self) {
+            try Keychains(Directories(root: directory.url("keyfob"))).create(
+                "copied", on: .existing(token.uri, .path(TestToken.modulePath), pin: token.pin, pinSource: nil),
+                wrappingKey: uri)
+        }
+        #expect(error?.code == .invalidArgument)
+    }
+
     @Test func `a name that fits several keys or none does not choose a wrapping key`() throws {
         let directory = try TemporaryDirectory()
         let token = try TestToken.make(label: "names")
