@@ -161,9 +161,11 @@ import Testing
         let home = try Household(.rsa(bits: 2048))
         let item = try home.keychain.add(GenericPassword(service: "s"), secret: SecretBytes("right"))
         let keys = try home.keychain.vaultKeys()
-        let row = try #require(try home.keychain.store.read(keys.tree) {
-            try $0.row(identity: #require(item.item.reference).identity, withSecret: true)
-        })
+        let reference = try #require(item.item.reference)
+        let read = try home.keychain.store.read(keys.tree) {
+            try $0.row(identity: reference.identity, withSecret: true)
+        }
+        let row = try #require(read)
         let additionalData = AdditionalData(
             .secret, vault: home.keychain.store.identity, row: row.identity, itemClass: .genericPassword, version: 1)
         let suite = try #require(try WrapSuites.named("RSA-OAEP-256") as? any PublicKeyWrapSuite)
