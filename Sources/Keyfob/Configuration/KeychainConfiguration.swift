@@ -31,9 +31,10 @@ public struct KeychainConfiguration: Encodable, Sendable {
     public var unlockTimeout: Int
     /// The access groups of programs that use Apple's functions and choose none; `nil` for the group without a name.
     public var accessGroups: [String]?
-    /// The `CKA_ID` of the private key that seals the keychain, in hexadecimal digits; `nil` for a secret key.
+    /// The `CKA_ID` of the key that seals the keychain, in hexadecimal digits.
     ///
-    /// The vault names the key too. An attacker who can write only the vault cannot choose another key.
+    /// The vault names the key too. An attacker who can write only the vault cannot choose another key pair, nor make
+    /// the key an ordinary item.
     package var wrappingKeyID: String?
     /// The time at which the keychain was made.
     public var created: Date

@@ -278,10 +278,8 @@ extension TokenItems {
         // An unreadable vault is reported elsewhere.
         let rows = (try? keychain.vaultRows.wrappingKeyRows()) ?? []
         if rows.contains(where: { $0.objectID == object.id }) { return true }
-        // Another program may have changed the vault. It cannot change the label of a private object.
-        let configuration = keychain.configuration
-        if object.label?.text == configuration.wrappingKeyLabel { return true }
-        if let id = configuration.wrappingKeyID, object.id.hexadecimal == id { return true }
+        // Another program may have changed the vault.
+        if let id = keychain.configuration.wrappingKeyID, object.id.hexadecimal == id { return true }
         // A token that Keyfob made has one keychain.
         guard keychain.token.softHSM == nil else { return false }
         // An unreadable vault is reported elsewhere.

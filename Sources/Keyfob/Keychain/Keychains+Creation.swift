@@ -101,10 +101,8 @@ extension Keychains {
                 if configuration.module != .softHSM { undo.append { try unnamed.destroyWrappingKeys(id) } }
                 row = try unnamed.createWrappingKey(pin: pin, id: id)
             }
-            if row.publicKey != nil {
-                configuration.wrappingKeyID = row.objectID.hexadecimal
-                try write(configuration)
-            }
+            configuration.wrappingKeyID = row.objectID.hexadecimal
+            try write(configuration)
             // Asked before publication: a keychain called login is the default one as soon as it exists.
             let becomesDefault = try makesDefault && defaultName() == nil
             try draft.publish(as: directory(name))

@@ -32,6 +32,8 @@ extension TokenStore {
                 return (suite, try makeWrappingKey(of: suite, attempts: 3, label: label, id: id, in: session))
             } catch {
                 failures.append("\(suite.name) (\(try Self.reason(against: error)))")
+                // A second key of this id could be taken for the first.
+                guard try session.findObjects([.id(id), .token(true)]).isEmpty else { throw error }
             }
         }
         throw Self.noSuite(failures)
@@ -60,8 +62,11 @@ extension TokenStore {
             try WrapSuites.prove(suite, key, in: session)
             return key
         } catch {
-            try destroyWrappingKey(id, in: session)
-            guard attempts > 1, let failure = error as? PKCS11Error, failure.isUninformative else { throw error }
+            // The first error is the one to report, also if the key cannot be destroyed.
+            let isGone = (try? destroyWrappingKey(id, in: session)) != nil
+            guard isGone, attempts > 1, let failure = error as? PKCS11Error, failure.isUninformative else {
+                throw error
+            }
         }
         return try makeWrappingKey(of: suite, attempts: attempts - 1, label: label, id: id, in: session)
     }
