@@ -13,8 +13,7 @@ import Testing
         try home.makeSelfSigned("two")
         try home.shell("for name in one two; do openssl x509 -in $name.pem -outform DER -out $name.der; done")
         // A copy with its own name: the same code as another program.
-        let products = URL(fileURLWithPath: Tool.keyfob([]).path).deletingLastPathComponent()
-        let child = products.appendingPathComponent("TestChild").path
+        let child = Tool.products.appendingPathComponent("TestChild").path
         try home.shell("cp '\(child)' one; cp '\(child)' two")
     }
 

@@ -30,8 +30,7 @@ import Testing
     @Test func `an issuer of another module is refused by its name until another one is given`() throws {
         let home = try IdentityHome()
         try #require(home.keyfob("identity", "create", "web", "--cn", "web", "--self-signed").status == 0)
-        let products = URL(fileURLWithPath: Tool.keyfob([]).path).deletingLastPathComponent()
-        let child = products.appendingPathComponent("TestChild").path
+        let child = Tool.products.appendingPathComponent("TestChild").path
         let set = try Tool(child, ["-", "-", "-", "issuer", "web"], environment: home.environment).run()
         try #require(set.output == "set\n", "\(set.error)")
         let renewed = try home.keyfob("identity", "renew", "web", "--force", "--json")

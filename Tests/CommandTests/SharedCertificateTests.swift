@@ -5,8 +5,7 @@ import Testing
 /// One certificate on the token that is several items, in different access groups.
 @Suite struct SharedCertificateTests {
     private func share(_ home: IdentityHome, _ group: String, _ label: String) throws {
-        let products = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-        let child = products.appendingPathComponent("TestChild").path
+        let child = Tool.products.appendingPathComponent("TestChild").path
         let arguments = ["-", "-", "-", "share", home.file("web.der"), group, label]
         let result = try Tool(child, arguments, environment: home.environment).run()
         try #require(result.status == 0, "\(result.error)")
@@ -87,9 +86,8 @@ import Testing
         let name = "web-" + group
         try #require(home.keyfob("identity", "create", name, "--self-signed", "--dns", "\(group).example").status == 0)
         try #require(home.keyfob("identity", "renew", name, "--force").status == 0)
-        let products = URL(fileURLWithPath: Tool.keyfob([]).path).deletingLastPathComponent()
         let result = try Tool(
-            products.appendingPathComponent("TestChild").path, ["-", "-", "-", "give", name, group, "web"], environment: home.environment).run()
+            Tool.products.appendingPathComponent("TestChild").path, ["-", "-", "-", "give", name, group, "web"], environment: home.environment).run()
         try #require(result.status == 0, "\(result.error)")
     }
 

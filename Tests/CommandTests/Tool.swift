@@ -78,12 +78,12 @@ struct Tool {
         self.input = input
     }
 
+    /// The directory of the test program and of the programs that it uses.
+    static let products = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+
     /// The path of the command under test: `KEYFOB_TEST_COMMAND`, or the one beside the test program.
-    static let commandPath: String = {
-        if let path = ProcessInfo.processInfo.environment["KEYFOB_TEST_COMMAND"] { return path }
-        let products = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-        return products.appendingPathComponent("keyfob").path
-    }()
+    static let commandPath = ProcessInfo.processInfo.environment["KEYFOB_TEST_COMMAND"]
+        ?? products.appendingPathComponent("keyfob").path
 
     /// The command under test.
     static func keyfob(_ arguments: [String], environment: [String: String] = [:], input: Data = Data()) -> Tool {
