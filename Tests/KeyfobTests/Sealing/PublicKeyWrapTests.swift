@@ -18,11 +18,14 @@ import Testing
         let keychain: Keychain
         let key: PrivateKey
         let token: TestToken
+        /// SoftHSM for this test alone: no other test initialises it again.
+        let module: FaultyModule
 
         init(_ algorithm: KeyAlgorithm) throws {
             directory = try TemporaryDirectory()
             directories = Directories(root: directory.url("keyfob"))
-            token = try TestToken.make(label: "sealed")
+            module = try FaultyModule(in: directory)
+            token = try TestToken.make(label: "sealed").behind(module)
             key = try PrivateKey.generate(algorithm)
             let pin = try directory.write(Array(TestToken.pinText.utf8), to: "pin")
             let pair = try NewObject.pair(key, label: Array("mine".utf8), subject: nil, isExtractable: false)
@@ -34,7 +37,7 @@ import Testing
             uri.type = .privateKey
             let created = try Keychains(directories).create(
                 token.label,
-                on: .existing(token.uri, .path(TestToken.modulePath), pin: token.pin, pinSource: .file(pin)),
+                on: .existing(token.uri, .path(module.path), pin: token.pin, pinSource: .file(pin)),
                 wrappingKey: uri)
             keychain = created.keychain
         }
@@ -206,14 +209,15 @@ import Testing
         let second = try Keychains(home.directories).create(
             "second",
             on: .existing(
-                home.token.uri, .path(TestToken.modulePath), pin: home.token.pin, pinSource: .file(pin))).keychain
+                home.token.uri, .path(home.module.path), pin: home.token.pin, pinSource: .file(pin))).keychain
         #expect(try second.find(.keys).isEmpty)
         #expect(try home.keychain.find(.keys).isEmpty)
     }
 
     @Test func `a key that can be copied does not seal a keychain`() throws {
         let directory = try TemporaryDirectory()
-        let token = try TestToken.make(label: "copied")
+        let module = try FaultyModule(in: directory)
+        let token = try TestToken.make(label: "copied").behind(module)
         let pair = try NewObject.pair(
             PrivateKey.generate(.rsa(bits: 2048)), label: Array("open".utf8), subject: nil, isExtractable: true)
         let session = try token.openSession()
@@ -224,7 +228,7 @@ import Testing
         uri.type = .privateKey
         let error = #expect(throws: KeychainError.self) {
             try Keychains(Directories(root: directory.url("keyfob"))).create(
-                "copied", on: .existing(token.uri, .path(TestToken.modulePath), pin: token.pin, pinSource: nil),
+                "copied", on: .existing(token.uri, .path(module.path), pin: token.pin, pinSource: nil),
                 wrappingKey: uri)
         }
         #expect(error?.code == .invalidArgument)
@@ -232,7 +236,8 @@ import Testing
 
     @Test func `a name that fits several keys or none does not choose a wrapping key`() throws {
         let directory = try TemporaryDirectory()
-        let token = try TestToken.make(label: "names")
+        let module = try FaultyModule(in: directory)
+        let token = try TestToken.make(label: "names").behind(module)
         let session = try token.openSession()
         let suite = try WrapSuites.named("A256GCMKW")
         for id in [[UInt8(1)], [2]] {
@@ -244,7 +249,7 @@ import Testing
             let error = #expect(throws: KeychainError.self) {
                 try Keychains(Directories(root: directory.url("keyfob"))).create(
                     "names",
-                    on: .existing(token.uri, .path(TestToken.modulePath), pin: token.pin, pinSource: nil),
+                    on: .existing(token.uri, .path(module.path), pin: token.pin, pinSource: nil),
                     wrappingKey: uri)
             }
             #expect(error?.code == code)
