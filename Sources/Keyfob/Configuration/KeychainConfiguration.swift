@@ -81,9 +81,6 @@ extension KeychainConfiguration {
     /// The lock of the processes that write to the token.
     var lockFile: URL { file("lock") }
 
-    /// The saved copy of the state of a SoftHSM token that Keyfob made.
-    var tokenCopy: URL { file("token.object") }
-
     /// The file of the configuration.
     var configurationFile: URL { file(Self.fileName) }
 

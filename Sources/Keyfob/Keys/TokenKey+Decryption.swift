@@ -71,9 +71,8 @@ extension TokenKey {
     @available(*, noasync, message: "call it from a thread of your own")
     public func sharedSecret(with other: PublicKey) throws -> SecretBytes {
         guard case .ec(let name) = publicKey.algorithm, other.algorithm == publicKey.algorithm,
-            let curve = EllipticCurve(name), let point = ECPoint([UInt8](other.bits), curve: curve)
+            EllipticCurve(name) != nil
         else { throw KeychainError(.invalidArgument, "key agreement takes two keys on one curve.") }
-        // A point that is not on the curve could reveal bits of the private key, and not every token checks it.
         do { try other.validate() } catch {
             throw KeychainError(.invalidArgument, "the other key is not on the curve.", cause: error)
         }
@@ -82,20 +81,7 @@ extension TokenKey {
         return try token.withSession(.derive) { session in
             let handle = try token.keepsHandles()
                 ? token.handle(of: object, in: session) : token.verifiedHandle(of: object, in: session)
-            let derived = try session.derive(
-                from: handle, using: .ecdh1Derive(peerPoint: point),
-                template: [
-                    .objectClass(.secretKey), .keyType(.genericSecret), .token(false), .isPrivate(true),
-                    .sensitive(false), .extractable(true), .valueLength(UInt(curve.fieldBytes)),
-                ])
-            // The session object disappears with the session at the latest.
-            defer { try? session.destroy(derived) }
-            guard let secret = try session.secretAttribute(.value, of: derived), secret.count == curve.fieldBytes
-            else {
-                throw KeychainError(
-                    .mechanismUnsupported, "token \"\(token.label)\" does not give out what it derives.")
-            }
-            return secret
+            return try KeyAgreement.secret(of: handle, with: other, in: session)
         }
     }
 

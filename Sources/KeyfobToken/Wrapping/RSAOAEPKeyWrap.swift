@@ -77,8 +77,4 @@ package struct RSAOAEPKeyWrap: PublicKeyWrapSuite {
         }
         return number
     }
-
-    package func members(
-        of bytes: [UInt8]
-    ) -> (header: [(name: String, value: JOSEHeaderValue)], encryptedKey: [UInt8]) { ([], bytes) }
 }

@@ -19,7 +19,7 @@ package protocol WrapSuite: Sendable {
     /// Returns whether a key on the token has the class and type that the suite takes.
     func fits(_ key: TokenObject) -> Bool
 
-    /// Makes a wrapping key on the token that is sensitive, not extractable, and made only for wrapping.
+    /// Makes a wrapping key on the token that is sensitive and not extractable.
     ///
     /// - Parameters:
     ///   - label: The `CKA_LABEL` of all objects of the key.
@@ -60,6 +60,12 @@ package protocol WrapSuite: Sendable {
     func members(of bytes: [UInt8]) -> (header: [(name: String, value: JOSEHeaderValue)], encryptedKey: [UInt8])
 }
 
+extension WrapSuite {
+    package func members(
+        of bytes: [UInt8]
+    ) -> (header: [(name: String, value: JOSEHeaderValue)], encryptedKey: [UInt8]) { ([], bytes) }
+}
+
 /// A key on the token that wraps.
 package struct WrappingKey: Sendable {
     /// The object that unwraps, in the current login.
@@ -92,10 +98,6 @@ extension SecretKeyWrapSuite {
     ) throws -> SecretBytes {
         try unwrap(sealed, with: wrappingKey, in: session)
     }
-
-    package func members(
-        of bytes: [UInt8]
-    ) -> (header: [(name: String, value: JOSEHeaderValue)], encryptedKey: [UInt8]) { ([], bytes) }
 }
 
 /// A suite that wraps in software with a public key, and unwraps with the private key on the token.
@@ -111,7 +113,8 @@ package protocol PublicKeyWrapSuite: WrapSuite {
 
     /// Returns the number that the private key computes from a public message, with one operation of the token.
     ///
-    /// - Throws: `PKCS11Error`; `KeychainError` with code `tokenContractViolation` if the number is wrong.
+    /// - Throws: `PKCS11Error`; `KeychainError` with code `vaultDamaged` if the public half does not belong to the key,
+    ///   `mechanismUnsupported` if the token does not reveal the number.
     func privateNumber(
         for message: [UInt8], with wrappingKey: WrappingKey, in session: borrowing Session
     ) throws -> SecretBytes
