@@ -13,7 +13,7 @@ import Testing
         let test = try TestKeychain()
         let keychain = try test.reopen()
         try keychain.add(GenericPassword(service: "a"), secret: SecretBytes("x"))
-        try Keychains(test.throwaway.directories).delete(keychain.name)
+        try Keychains(test.directories).delete(keychain.name)
         #expect(code { try keychain.add(GenericPassword(service: "b"), secret: SecretBytes("x")) } == .noSuchKeychain)
         #expect(code { _ = try keychain.keys.generate(.p256, label: "k") } == .noSuchKeychain)
         #expect(code { try keychain.update(.genericPassword(service: "a"), [.label: "x"]) } == .noSuchKeychain)
@@ -30,7 +30,7 @@ import Testing
 
     @Test func `a keychain with a missing vault is removed only if the caller asks for it`() throws {
         let test = try TestKeychain()
-        let keychains = Keychains(test.throwaway.directories)
+        let keychains = Keychains(test.directories)
         let (name, vault) = (test.keychain.name, test.configuration.vault)
         try FileManager.default.moveItem(atPath: vault, toPath: vault + ".away")
         #expect(code { _ = try keychains.removal(of: name) } == .vaultUnavailable)
@@ -44,7 +44,7 @@ import Testing
     @Test func `a removal waits for another process that makes a token only until its timeout`() throws {
         let test = try TestKeychain()
         let directory = try TemporaryDirectory()
-        var directories = test.throwaway.directories
+        var directories = test.directories
         directories.tokens = directory.url("tokens")
         let (name, keychains) = (test.keychain.name, Keychains(directories))
         let softHSM = keychains.softHSM
@@ -61,10 +61,10 @@ import Testing
 
     @Test func `a keychain that is being removed counts as removed, even if its vault still exists`() throws {
         let test = try TestKeychain()
-        let keychains = Keychains(test.throwaway.directories)
+        let keychains = Keychains(test.directories)
         let error = KeychainError(.tokenAbsent, "the token is not present.")
         #expect(keychains.explanation(of: error, test.configuration).code == .tokenAbsent)
-        let (name, hidden) = (test.configuration.directory, test.throwaway.directories.keychains.appending(path: ".x"))
+        let (name, hidden) = (test.configuration.directory, test.directories.keychains.appending(path: ".x"))
         try FileManager.default.moveItem(at: name, to: hidden)
         #expect(keychains.explanation(of: error, test.configuration).code == .noSuchKeychain)
         try FileManager.default.moveItem(at: hidden, to: name)
@@ -72,7 +72,7 @@ import Testing
 
     @Test func `a keychain made again under the name of a removed one receives no items of the removed one`() throws {
         let test = try TestKeychain()
-        let (keychain, keychains) = (try test.reopen(), Keychains(test.throwaway.directories))
+        let (keychain, keychains) = (try test.reopen(), Keychains(test.directories))
         try keychains.delete(keychain.name)
         let made = try keychains.create(keychain.name, on: .new(.file))
         #expect(code { try keychain.add(GenericPassword(service: "b"), secret: SecretBytes("x")) } == .noSuchKeychain)

@@ -10,7 +10,7 @@ import Testing
 @Suite struct RestoredKeychainTests {
     @Test func `a program restores a keychain that it has removed, and opens it`() throws {
         let test = try TestKeychain()
-        let (keychains, directory) = (Keychains(test.throwaway.directories), try TemporaryDirectory())
+        let (keychains, directory) = (Keychains(test.directories), try TemporaryDirectory())
         let (name, file) = (test.keychain.name, directory.url("backup.tar"))
         try test.keychain.add(GenericPassword(service: "a"), secret: SecretBytes(utf8: "secret"))
         _ = try test.keychain.keys.generate(.p256, label: "k")
@@ -29,7 +29,7 @@ import Testing
 
     @Test func `a backup waits for another process that changes the token until its timeout`() throws {
         let test = try TestKeychain()
-        let (keychains, directory) = (Keychains(test.throwaway.directories), try TemporaryDirectory())
+        let (keychains, directory) = (Keychains(test.directories), try TemporaryDirectory())
         let (name, file) = (test.keychain.name, directory.url("backup.tar"))
         let holder = VaultLock(path: test.configuration.lockFile.filePath, name: "the keychain")
         try holder.withLock(until: .after(.seconds(60))) {

@@ -75,7 +75,7 @@ import Testing
         let test = try TestKeychain()
         let keychain = test.keychain
         let item = try keychain.add(GenericPassword(service: "s", account: "a"), secret: SecretBytes("secret"))
-        let directory = SoftHSMDirectory(directories: test.throwaway.directories)
+        let directory = SoftHSMDirectory(directories: test.directories)
         let token = try #require(directory.tokens().first { $0.label == keychain.name })
         let away = token.directory.path + "-away"
         try FileManager.default.moveItem(atPath: token.directory.path, toPath: away)
@@ -99,8 +99,8 @@ import Testing
         }
         var configuration = test.configuration
         configuration.module = .path(Self.spy)
-        try Keychains(test.throwaway.directories).write(configuration)
-        defer { #expect(throws: Never.self) { try Keychains(test.throwaway.directories).write(test.configuration) } }
+        try Keychains(test.directories).write(configuration)
+        defer { #expect(throws: Never.self) { try Keychains(test.directories).write(test.configuration) } }
         let directory = try TemporaryDirectory()
         let child = try Child(
             test, ["secrets", "\(count)"],

@@ -9,7 +9,7 @@ import Testing
 @Suite struct DirectoryWatchTests {
     private func detector(_ test: TestKeychain) throws -> SoftHSMChangeDetector {
         SoftHSMChangeDetector(
-            directory: SoftHSMDirectory(directories: test.throwaway.directories), uri: test.keychain.token.uri)
+            directory: SoftHSMDirectory(directories: test.directories), uri: test.keychain.token.uri)
     }
 
     @Test func `a watched state equals a full scan, whatever other processes did`() throws {

@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test func `a file lock ends with its holder even if a forked child has the descriptor`() throws {
-        let url = test.throwaway.directories.tokens.appendingPathComponent("forked.lock")
+        let url = test.directories.tokens.appendingPathComponent("forked.lock")
         var copy: Int32 = -1
         defer { close(copy) }
         try FileLock.holding(url, deadline: .after(.seconds(60))) { () throws(KeychainError) in

@@ -18,7 +18,7 @@ import Testing
     private static func giveUpAndGoOn() throws {
         let test = try TestKeychain()
         let key = try test.keychain.keys.generate(.p256, label: "key")
-        let softHSM = SoftHSMDirectory(directories: test.throwaway.directories)
+        let softHSM = SoftHSMDirectory(directories: test.directories)
         let label = test.keychain.name
         let token = try #require(softHSM.tokens().first { $0.label == label })
         let child = try Child(test, ["hold", token.directory.appendingPathComponent("token.object").path])

@@ -23,10 +23,10 @@ final class Child {
         _ test: TestKeychain, _ arguments: [String], environment: [String: String] = [:], under tracer: [String] = []
     ) throws {
         let products = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-        let root = test.throwaway.directories.configuration.deletingLastPathComponent()
+        let root = test.directories.configuration.deletingLastPathComponent()
         let command =
             tracer + [products.appendingPathComponent("TestChild").path, root.path]
-            + [test.throwaway.directories.tokens.path, test.keychain.name] + arguments
+            + [test.directories.tokens.path, test.keychain.name] + arguments
         let (own, others) = (try SpawnedProcess.pipe(), try SpawnedProcess.pipe())
         defer {
             close(own.reading)

@@ -8,14 +8,39 @@ import Testing
 
 @testable import Keyfob
 
-/// The keychain of one test in this process' SoftHSM directory, and ways to bypass it.
+/// The keychain of one test, and ways to bypass it.
+///
+/// Its token is a SoftHSM token of its own, in this process' directory, or the token of the run.
 final class TestKeychain: Sendable {
-    let throwaway: ThrowawayKeychain
-    var keychain: Keychain { throwaway.keychain }
+    let keychain: Keychain
+    let directories: Directories
+    /// Removes the keychain and its token; `nil` on the token of the run.
+    private let throwaway: ThrowawayKeychain?
+    private let folder: TemporaryDirectory?
     var configuration: KeychainConfiguration { keychain.configuration }
 
     init(_ options: Keychain.Options = .init()) throws {
-        throwaway = try TestToken.retrying { try ThrowawayKeychain(options: options, tokens: Self.tokens) }
+        if let token = TokenUnderTest.current {
+            let folder = try TemporaryDirectory()
+            let directories = Directories(root: folder.url("home"))
+            keychain = try Keychains(directories).create(
+                "test",
+                on: .existing(
+                    token.uri, .path(token.modulePath), pin: SecretBytes(token.pin),
+                    pinSource: .file(folder.write(Array(token.pin.utf8), to: "pin"))),
+                wrappingKey: token.kind.wrappingKey.map { try PKCS11URI($0) }, options: options
+            ).keychain
+            (self.directories, self.folder, throwaway) = (directories, folder, nil)
+        } else {
+            let throwaway = try TestToken.retrying { try ThrowawayKeychain(options: options, tokens: Self.tokens) }
+            (keychain, directories, self.throwaway, folder) =
+                (throwaway.keychain, throwaway.directories, throwaway, nil)
+        }
+    }
+
+    deinit {
+        guard let token = TokenUnderTest.current else { return }
+        do { try token.clear() } catch { Issue.record("the objects of the test stay on the token: \(error)") }
     }
 
     /// The directory that this process is bound to, also for users of SoftHSM that know nothing of Keyfob.
@@ -23,7 +48,7 @@ final class TestKeychain: Sendable {
 
     /// The same keychain, opened again as another process would.
     func reopen(_ options: Keychain.Options = .init()) throws -> Keychain {
-        try Keychain.open(keychain.name, in: throwaway.directories, options: options)
+        try Keychain.open(keychain.name, in: directories, options: options)
     }
 
     /// The same keychain, which waits for its vault until `timeout`, and for the token as long as this one: other tests
@@ -34,7 +59,7 @@ final class TestKeychain: Sendable {
         let store = try SQLiteStore(
             path: configuration.vault, keychain: keychain.name, use: .server, busyTimeout: options.timeoutInSeconds)
         return Keychain(
-            configuration: configuration, directories: throwaway.directories, options: options, store: store,
+            configuration: configuration, directories: directories, options: options, store: store,
             token: keychain.token, lockState: keychain.lockState)
     }
 
@@ -59,7 +84,12 @@ final class TestKeychain: Sendable {
     /// Runs pkcs11-tool on the token, logged in.
     @discardableResult
     func tool(_ arguments: [String], stdin: [UInt8] = []) throws -> RunResult {
-        let result = try TestToken.runTool(arguments, onToken: keychain.name, pin: pin, stdin: stdin)
+        let result =
+            if let token = TokenUnderTest.current {
+                try token.runTool(arguments, stdin: stdin)
+            } else {
+                try TestToken.runTool(arguments, onToken: keychain.name, pin: pin, stdin: stdin)
+            }
         try #require(result.status == 0, "pkcs11-tool \(arguments): \(result.stderr)")
         return result
     }

@@ -239,7 +239,7 @@ import Testing
         let test = try TestKeychain()
         let keychain = test.keychain
         try keychain.add(GenericPassword(service: "s", account: "a"), secret: SecretBytes("secret"))
-        let directory = SoftHSMDirectory(directories: test.throwaway.directories)
+        let directory = SoftHSMDirectory(directories: test.directories)
         let token = try #require(directory.tokens().first { $0.label == keychain.name })
         let file = token.directory.appendingPathComponent("token.object")
         try Data().write(to: file)

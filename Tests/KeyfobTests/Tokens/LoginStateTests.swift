@@ -48,7 +48,7 @@ import Testing
         let old = try test.leaveStalePIN()
         let keychain = try test.reopen()
         #expect(code { _ = try keychain.secret(of: keychain.only(.genericPassword(service: "a"))) } == .pinIncorrect)
-        let memory = WrongPINMemory(directories: test.throwaway.directories)
+        let memory = WrongPINMemory(directories: test.directories)
         #expect(try memory.contains(old, serial: keychain.token.uri.serial ?? "", label: keychain.token.label))
         #expect(try keychain.unlockedState.load(keychain.stateName) == nil)
         // This process and any other.
@@ -67,7 +67,7 @@ import Testing
         let wrong = SecretBytes(utf8: "wrong-1234")
         #expect(code { try keychain.unlock(with: wrong) } == .pinIncorrect)
         #expect(try keychain.unlockedState.load(keychain.stateName) != nil)
-        let memory = WrongPINMemory(directories: test.throwaway.directories)
+        let memory = WrongPINMemory(directories: test.directories)
         #expect(try !memory.contains(wrong, serial: keychain.token.uri.serial ?? "", label: keychain.token.label))
         #expect(try keychain.secret(of: item) == SecretBytes(utf8: "secret"))
     }
@@ -273,7 +273,7 @@ import Testing
                 }
             })
         let keychain = Keychain(
-            configuration: test.keychain.configuration, directories: test.throwaway.directories, options: .init(),
+            configuration: test.keychain.configuration, directories: test.directories, options: .init(),
             store: test.keychain.store, token: token, lockState: state)
         try test.keychain.lock()
         let answer = code { try keychain.unlock(with: pin) }

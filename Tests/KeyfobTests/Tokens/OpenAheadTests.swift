@@ -45,7 +45,7 @@ import Testing
         var configuration = test.configuration
         configuration.directory.appendPathComponent("missing", isDirectory: true)
         let error = #expect(throws: KeychainError.self) {
-            try Keychains(test.throwaway.directories).open(configuration, options: Self.options)
+            try Keychains(test.directories).open(configuration, options: Self.options)
         }
         #expect(error?.code == .vaultUnavailable)
     }
@@ -65,7 +65,7 @@ import Testing
     /// token.
     private func holdingUpLogins(of test: TestKeychain, _ body: (String) throws -> Void) throws {
         let lock = TestKeychain.tokens.appendingPathComponent("softhsm.lock", isDirectory: false)
-        let mark = test.throwaway.directories.data.appendingPathComponent("held-up").path
+        let mark = test.directories.data.appendingPathComponent("held-up").path
         let isHeld = Lock(false)
         let holder = try #require(
             POSIXThread.start("test") {
@@ -102,7 +102,7 @@ import Testing
         var configuration = test.configuration
         configuration.directory.appendPathComponent("missing", isDirectory: true)
         try holdingUpLogins(of: test) { mark in
-            let refusal = code { _ = try Keychains(test.throwaway.directories).open(configuration, options: Self.options) }
+            let refusal = code { _ = try Keychains(test.directories).open(configuration, options: Self.options) }
             #expect(refusal == .vaultUnavailable)
             #expect(!FileManager.default.fileExists(atPath: mark))
         }
@@ -112,7 +112,7 @@ import Testing
         let test = try TestKeychain()
         try test.keychain.add(GenericPassword(service: "a"), secret: SecretBytes(utf8: "secret"))
         try test.keychain.unlockedState.remove(test.keychain.stateName)
-        let log = test.throwaway.directories.data.appendingPathComponent("log").path
+        let log = test.directories.data.appendingPathComponent("log").path
         var options = Self.options
         try holdingUpLogins(of: test) { mark in
             options.pinSource = .command("test -e '\(mark)' && echo early > '\(log)'; echo \(try test.pin)")

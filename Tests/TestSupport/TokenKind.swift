@@ -1,0 +1,62 @@
+/// The kinds of tokens that the tests run on.
+///
+/// The abilities are measured with the versions of Debian 12; `Scripts/test-tokens` runs the tests of each.
+public enum TokenKind: String, Sendable, CaseIterable {
+    case softhsm, nss, opencryptoki, tpm2, remote, piv, ykcs11
+
+    /// The features that a test can depend on.
+    public enum Ability: String, Sendable, CaseIterable {
+        /// A new token for each keychain, which belongs to Keyfob.
+        case ownToken
+        case makesECKeys, makesP521Keys, makesEd25519Keys, makesRSAKeys, makesAESKeys
+        case importsECKeys, importsRSAKeys, importsEd25519Keys
+        case storesCertificates
+        /// `C_SetAttributeValue` changes labels and ids.
+        case changesAttributes
+        /// `C_WrapKey` gives out keys that allow it.
+        case exportsKeys
+        case derivesSecrets
+        /// `C_Decrypt` with RSA.
+        case decrypts
+        /// pkcs11-tool can load the module, and a second process can write to the token.
+        case otherPrograms
+        /// Other programs can make keys without `CKA_ID`, and with one that Keyfob would not choose.
+        case foreignIdentifiers
+        /// `C_Sign` obeys `CKA_ALLOWED_MECHANISMS`.
+        case enforcesAllowedMechanisms
+        /// AES keys that wrap others, so that a keychain has a symmetric wrapping key.
+        case wrapsWithAES
+    }
+
+    /// The features that tokens of this kind have.
+    public var abilities: Set<Ability> {
+        switch self {
+        case .softhsm: Set(Ability.allCases)
+        case .nss:
+            Self.all(
+                but: .ownToken, .makesEd25519Keys, .importsEd25519Keys, .otherPrograms, .enforcesAllowedMechanisms,
+                .foreignIdentifiers)
+        case .opencryptoki:
+            Self.all(
+                but: .ownToken, .makesECKeys, .makesP521Keys, .makesEd25519Keys, .importsECKeys, .importsEd25519Keys,
+                .derivesSecrets, .enforcesAllowedMechanisms, .exportsKeys, .wrapsWithAES)
+        case .tpm2:
+            [.makesECKeys, .makesRSAKeys, .storesCertificates, .changesAttributes, .decrypts, .otherPrograms]
+        case .remote:
+            Self.all(
+                but: .ownToken, .makesEd25519Keys, .importsEd25519Keys, .derivesSecrets, .exportsKeys, .wrapsWithAES)
+        // Their keys and certificates are made by other tools.
+        case .piv, .ykcs11: [.decrypts, .derivesSecrets, .otherPrograms]
+        }
+    }
+
+    /// The URI of the key that seals keychains, on tokens where Keyfob makes none.
+    public var wrappingKey: String? {
+        switch self {
+        case .piv, .ykcs11: "pkcs11:id=%03;type=private"
+        default: nil
+        }
+    }
+
+    private static func all(but missing: Ability...) -> Set<Ability> { Set(Ability.allCases).subtracting(missing) }
+}
