@@ -50,15 +50,10 @@ extension TokenStore {
             // A PIN left by an earlier unlock says nothing about the PIN of a source.
             if isProof(output), pin.origin != .left { forgetRefused(memory) }
             return output
-        } catch let error as PKCS11Error where Self.isVerdict(error) {
+        } catch let error as PKCS11Error where error.isWrongPIN {
             if pin.origin != .given { note(pin.secret, memory) }
             throw error
         }
-    }
-
-    /// Whether the token has checked the PIN and found it wrong.
-    private static func isVerdict(_ error: PKCS11Error) -> Bool {
-        error.function == .login && [.pinIncorrect, .pinInvalid, .pinLengthRange].contains(error.returnValue)
     }
 
     /// Checks that the token has not refused this stored PIN before.

@@ -42,11 +42,14 @@ public struct PKCS11Error: Error, Sendable, CustomStringConvertible {
     }
 
     /// Whether the token refused a PIN that was sent to it.
-    var isRefusalOfPIN: Bool { function == .login && Self.refusalsOfPIN.contains(returnValue) }
+    var isRefusalOfPIN: Bool { isWrongPIN || function == .login && [.pinExpired, .pinLocked].contains(returnValue) }
 
-    private static let refusalsOfPIN: Set<ReturnValue> = [
-        .pinIncorrect, .pinInvalid, .pinLengthRange, .pinExpired, .pinLocked,
-    ]
+    /// Whether the token refused a PIN as wrong or as none that it could have.
+    ///
+    /// Yubico's library answers `CKR_ARGUMENTS_BAD` for a PIN that is too long for the card.
+    package var isWrongPIN: Bool {
+        function == .login && [.pinIncorrect, .pinInvalid, .pinLengthRange, .argumentsBad].contains(returnValue)
+    }
 }
 
 extension PKCS11Error {
