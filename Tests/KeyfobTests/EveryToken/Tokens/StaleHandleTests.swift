@@ -85,7 +85,7 @@ extension EveryToken {
             #expect(try labels(keychain) == ["one", "one"] && labels(other) == ["one", "one"])
         }
 
-        @Test(.needs(.changesAttributes, .otherPrograms)) func `an item keeps its name when another tool changes the label of its object`() throws {
+        @Test(.needs(.changesAttributes, .makesECKeys, .otherPrograms)) func `an item keeps its name when another tool changes the label of its object`() throws {
             let test = try TestKeychain()
             let keychain = test.keychain
             let key = try keychain.keys.generate(.p256, label: "before", applicationTag: Data("tag".utf8))
