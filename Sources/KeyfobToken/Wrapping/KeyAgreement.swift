@@ -19,11 +19,11 @@ package enum KeyAgreement {
     package static func secret(
         of key: ObjectHandle, with other: PublicKey, in session: borrowing Session
     ) throws -> SecretBytes {
+        // A point that is not on the curve could reveal bits of the private key, and not every token checks it.
+        try other.validate()
         guard case .ec(let name) = other.algorithm, let curve = EllipticCurve(name),
             let point = ECPoint([UInt8](other.bits), curve: curve)
         else { throw KeychainError(.mechanismUnsupported, "the key is not on a curve that tokens support.") }
-        // A point that is not on the curve could reveal bits of the private key, and not every token checks it.
-        try other.validate()
         let derived = try session.derive(
             from: key, using: .ecdh1Derive(peerPoint: point),
             template: [
