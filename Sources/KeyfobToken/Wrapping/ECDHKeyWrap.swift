@@ -13,6 +13,9 @@ package struct ECDHKeyWrap: PublicKeyWrapSuite {
     /// The length of a wrapped 32-byte key (RFC 3394).
     private static let wrappedCount = 40
 
+    /// The first byte of an uncompressed point (SEC 1 section 2.3.3).
+    private static let uncompressed: UInt8 = 4
+
     package var mechanisms: [MechanismType] { [.ecKeyPairGeneration, .ecdh1Derive] }
 
     package func fits(_ key: TokenObject) -> Bool { key.objectClass == .privateKey && key.keyType == .ec }
@@ -39,7 +42,9 @@ package struct ECDHKeyWrap: PublicKeyWrapSuite {
         _ bytes: [UInt8], with wrappingKey: WrappingKey, in session: borrowing Session
     ) throws -> SecretBytes {
         let count = bytes.count - Self.wrappedCount
-        guard case .ec(let curve) = try wrappingKey.known.algorithm, EllipticCurve(curve) != nil, count > 0 else {
+        guard case .ec(let curve) = try wrappingKey.known.algorithm, EllipticCurve(curve) != nil,
+            Self.curve(ofPoint: count) != nil, bytes[0] == Self.uncompressed
+        else {
             throw KeychainError.damagedItem(cause: nil)
         }
         do {

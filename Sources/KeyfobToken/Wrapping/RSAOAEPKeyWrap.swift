@@ -18,6 +18,9 @@ package struct RSAOAEPKeyWrap: PublicKeyWrapSuite {
     /// The sizes of new keys in bits, in the order in which they are tried. Many TPMs have no keys above 2048 bits.
     private static let sizes = [3072, 2048]
 
+    /// The size in bits that RFC 7518 section 4.3 requires.
+    private static let smallest = 2048
+
     package var mechanisms: [MechanismType] { [.rsaPKCSKeyPairGeneration, .rsaX509] }
 
     package func fits(_ key: TokenObject) -> Bool { key.objectClass == .privateKey && key.keyType == .rsa }
@@ -40,7 +43,12 @@ package struct RSAOAEPKeyWrap: PublicKeyWrapSuite {
     }
 
     package func wrap(_ key: SecretBytes, for publicKey: PublicKey) throws -> [UInt8] {
-        try publicKey.encryptOAEP(key, hash: hash)
+        guard case .rsa(let bits) = publicKey.algorithm, bits >= Self.smallest else {
+            throw KeychainError(
+                .mechanismUnsupported, "the RSA key has fewer than \(Self.smallest) bits",
+                details: ["minimum": String(Self.smallest)])
+        }
+        return try publicKey.encryptOAEP(key, hash: hash)
     }
 
     package func unwrap(
@@ -66,7 +74,7 @@ package struct RSAOAEPKeyWrap: PublicKeyWrapSuite {
         for message: [UInt8], with wrappingKey: WrappingKey, in session: borrowing Session
     ) throws -> SecretBytes {
         let publicKey = try wrappingKey.known
-        guard case .rsa(let bits) = publicKey.algorithm, bits >= 1024 else {
+        guard case .rsa(let bits) = publicKey.algorithm, bits >= Self.smallest else {
             throw KeychainError.damagedItem(cause: nil)
         }
         let block = RSAPadding.hashedBlock(of: message + publicKey.subjectPublicKeyInfo, bits: bits)

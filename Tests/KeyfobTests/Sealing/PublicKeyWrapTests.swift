@@ -214,6 +214,10 @@ import Testing
         #expect(try home.keychain.find(.keys).isEmpty)
     }
 
+    @Test func `an RSA key of fewer than 2048 bits does not seal a keychain`() {
+        #expect(code { _ = try Household(.rsa(bits: 1024)) } == .mechanismUnsupported)
+    }
+
     @Test func `a key that can be copied does not seal a keychain`() throws {
         let directory = try TemporaryDirectory()
         let module = try FaultyModule(in: directory)
