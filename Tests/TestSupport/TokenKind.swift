@@ -18,8 +18,12 @@ public enum TokenKind: String, Sendable, CaseIterable {
         case derivesSecrets
         /// `C_Decrypt` with RSA.
         case decrypts
-        /// pkcs11-tool can load the module, and a second process can write to the token.
+        /// A second process can load the module without parameters, and write to the token.
         case otherPrograms
+        /// A process sees the objects that another one makes after it has started.
+        case seesOtherPrograms
+        /// The right PIN ends the count of wrong ones.
+        case forgivesWrongPINs
         /// Other programs can make keys without `CKA_ID`, and with one that Keyfob would not choose.
         case foreignIdentifiers
         /// `C_Sign` obeys `CKA_ALLOWED_MECHANISMS`.
@@ -34,7 +38,8 @@ public enum TokenKind: String, Sendable, CaseIterable {
         case .softhsm: Set(Ability.allCases)
         case .nss:
             Self.all(
-                but: .ownToken, .makesEd25519Keys, .importsEd25519Keys, .otherPrograms, .enforcesAllowedMechanisms,
+                but: .ownToken, .makesEd25519Keys, .importsEd25519Keys, .otherPrograms, .seesOtherPrograms,
+                .enforcesAllowedMechanisms,
                 .foreignIdentifiers)
         case .opencryptoki:
             Self.all(
@@ -46,7 +51,7 @@ public enum TokenKind: String, Sendable, CaseIterable {
             Self.all(
                 but: .ownToken, .makesEd25519Keys, .importsEd25519Keys, .derivesSecrets, .exportsKeys, .wrapsWithAES)
         // Their keys and certificates are made by other tools.
-        case .piv, .ykcs11: [.decrypts, .derivesSecrets, .otherPrograms]
+        case .piv, .ykcs11: [.decrypts, .derivesSecrets, .otherPrograms, .seesOtherPrograms, .forgivesWrongPINs]
         }
     }
 

@@ -57,7 +57,7 @@ extension EveryToken {
             }
         }
 
-        @Test(.needs(.otherPrograms, .storesCertificates)) func `a certificate that another program put on the token is not trusted until a user trusts it`() throws {
+        @Test(.needs(.seesOtherPrograms, .storesCertificates)) func `a certificate that another program put on the token is not trusted until a user trusts it`() throws {
             let test = try TestKeychain()
             let certificate = try TestCertificate("Foreign")
             try test.tool([

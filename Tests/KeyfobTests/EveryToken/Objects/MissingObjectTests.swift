@@ -10,7 +10,7 @@ import Testing
 extension EveryToken {
     /// Objects that other tools remove from the token without Keyfob.
     @Suite struct MissingObjectTests {
-        @Test(.needs(.makesAESKeys, .makesECKeys, .otherPrograms), arguments: [("privkey", "key"), ("cert", "certificate")])
+        @Test(.needs(.makesAESKeys, .makesECKeys, .seesOtherPrograms), arguments: [("privkey", "key"), ("cert", "certificate")])
         func `an object that another tool removed is reported missing, and its row is removed by acceptVault`(
             type: String, kind: String
         ) throws {
@@ -37,7 +37,7 @@ extension EveryToken {
             #expect(try checked.store.read { try $0.rowCount() } == rows - 1)
         }
 
-        @Test(.needs(.makesECKeys, .otherPrograms)) func `a private key without its public key is not reported missing`() throws {
+        @Test(.needs(.makesECKeys, .seesOtherPrograms)) func `a private key without its public key is not reported missing`() throws {
             let test = try TestKeychain()
             let identity = try test.keychain.identities.create("web", .server("web"), issuer: SelfIssuer()).identity
             let id = try identity.certificate().publicKey.identifier.hexadecimal

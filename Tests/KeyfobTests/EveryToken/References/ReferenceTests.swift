@@ -95,7 +95,7 @@ extension EveryToken {
             #expect(try test.keychain.find(.genericPasswords).count == 1)
         }
 
-        @Test(.needs(.importsECKeys, .makesECKeys, .otherPrograms, .storesCertificates)) func `references of objects stay valid after relabelling, for other processes and beside new objects`() throws {
+        @Test(.needs(.importsECKeys, .makesECKeys, .seesOtherPrograms, .storesCertificates)) func `references of objects stay valid after relabelling, for other processes and beside new objects`() throws {
             let test = try TestKeychain()
             let keychain = test.keychain
             let certificate = try Certificate(der: TestCertificate().der)

@@ -21,7 +21,7 @@ extension EveryToken {
             for type in ["privkey", "pubkey"] { try test.tool(["--delete-object", "--type", type, "--id", id]) }
         }
 
-        @Test(.needs(.makesECKeys, .otherPrograms)) func `a key that was deleted and made again with the same id is not found, and the new key is untouched`() throws {
+        @Test(.needs(.makesECKeys, .seesOtherPrograms)) func `a key that was deleted and made again with the same id is not found, and the new key is untouched`() throws {
             let test = try TestKeychain()
             let keychain = test.keychain
             try makeKey(test)
@@ -42,7 +42,7 @@ extension EveryToken {
             #expect(try other.publicKey.verify(other.sign(message, using: .ecdsa(.sha256)), of: message, using: .ecdsa(.sha256)))
         }
 
-        @Test(.needs(.makesECKeys, .otherPrograms)) func `an object that disappears between search and change is not found, and no other object is touched`() throws {
+        @Test(.needs(.makesECKeys, .seesOtherPrograms)) func `an object that disappears between search and change is not found, and no other object is touched`() throws {
             let test = try TestKeychain()
             let keychain = test.keychain
             try makeKey(test)
@@ -57,7 +57,7 @@ extension EveryToken {
             #expect(try keychain.find(.keys).count == 2)
         }
 
-        @Test(.needs(.foreignIdentifiers, .makesECKeys, .otherPrograms)) func `keys that share only an id keep their public keys, and Keyfob does not guess which is which`() throws {
+        @Test(.needs(.foreignIdentifiers, .makesECKeys, .seesOtherPrograms)) func `keys that share only an id keep their public keys, and Keyfob does not guess which is which`() throws {
             let test = try TestKeychain()
             let keychain = test.keychain
             try makeKey(test, label: "first")
@@ -68,7 +68,7 @@ extension EveryToken {
             #expect(try keychain.find(.keys).count == 4)
         }
 
-        @Test(.needs(.makesECKeys, .otherPrograms)) func `every open keychain sees what pkcs11-tool creates, relabels and removes`() throws {
+        @Test(.needs(.makesECKeys, .seesOtherPrograms)) func `every open keychain sees what pkcs11-tool creates, relabels and removes`() throws {
             let test = try TestKeychain()
             let keychain = test.keychain
             let other = try test.reopen()
@@ -85,7 +85,7 @@ extension EveryToken {
             #expect(try labels(keychain) == ["one", "one"] && labels(other) == ["one", "one"])
         }
 
-        @Test(.needs(.changesAttributes, .makesECKeys, .otherPrograms)) func `an item keeps its name when another tool changes the label of its object`() throws {
+        @Test(.needs(.changesAttributes, .makesECKeys, .seesOtherPrograms)) func `an item keeps its name when another tool changes the label of its object`() throws {
             let test = try TestKeychain()
             let keychain = test.keychain
             let key = try keychain.keys.generate(.p256, label: "before", applicationTag: Data("tag".utf8))
@@ -104,7 +104,7 @@ extension EveryToken {
             #expect(try !keychain.keys.tokenKey(for: found).sign([1], using: .ecdsa(.sha256)).isEmpty)
         }
 
-        @Test(.needs(.importsECKeys, .otherPrograms, .storesCertificates)) func `an object that another tool removed can be added again`() throws {
+        @Test(.needs(.importsECKeys, .seesOtherPrograms, .storesCertificates)) func `an object that another tool removed can be added again`() throws {
             let test = try TestKeychain()
             let keychain = test.keychain
             let certificate = try Certificate(der: TestCertificate().der)
@@ -116,7 +116,7 @@ extension EveryToken {
             #expect(try keychain.find(.certificates).map(\.reference) == [second.reference])
         }
 
-        @Test(.needs(.changesAttributes, .otherPrograms)) func `an object stored by pkcs11-tool is an item, and Keyfob's attributes can be added to it`() throws {
+        @Test(.needs(.changesAttributes, .seesOtherPrograms)) func `an object stored by pkcs11-tool is an item, and Keyfob's attributes can be added to it`() throws {
             let test = try TestKeychain()
             let keychain = test.keychain
             let source = try TestCertificate()

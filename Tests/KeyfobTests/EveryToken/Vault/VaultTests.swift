@@ -138,7 +138,7 @@ extension EveryToken {
             #expect(Date().timeIntervalSince(started) < 120)
         }
 
-        @Test func `a wrong stored PIN is sent once, however often the keychain is opened`() throws {
+        @Test(.needs(.forgivesWrongPINs)) func `a wrong stored PIN is sent once, however often the keychain is opened`() throws {
             let test = try TestKeychain()
             try test.keychain.add(GenericPassword(service: "s"), secret: SecretBytes("x"))
             // This process is logged in, so only another one would send a PIN.
@@ -153,7 +153,7 @@ extension EveryToken {
             #expect(try test.reopen().find(.genericPasswords).count == 1)
         }
 
-        @Test func `a wrong PIN does not unlock a keychain that is already unlocked`() throws {
+        @Test(.needs(.forgivesWrongPINs)) func `a wrong PIN does not unlock a keychain that is already unlocked`() throws {
             let test = try TestKeychain()
             try test.keychain.add(GenericPassword(service: "s"), secret: SecretBytes("x"))
             #expect(code { try test.keychain.unlock(with: SecretBytes("0000-wrong")) } == .pinIncorrect)
