@@ -301,7 +301,7 @@ struct URICommand: OutputCommand {
     }
 
     private static func module(of keychain: Keychain) throws -> String {
-        if case .path(let path) = keychain.configuration.module { return path }
+        if case .path(let path, _) = keychain.configuration.module { return path }
         return try keychain.objects.slot().module.path
     }
 
