@@ -131,7 +131,8 @@ struct KeychainReport {
             "keychain": configuration.name, "default": isDefault, "state": state.rawValue, "until": expiry,
             "location": location?.name, "token": tokenLabel, "token_uri": configuration.shownTokenURI,
             "token_present": token != nil, "token_model": token?.model, "token_manufacturer": token?.manufacturer,
-            "token_serial": token?.serialNumber, "wrap_suite": suite, "protection_notes": protection, "password_count": passwords,
+            "token_serial": token?.serialNumber, "wrap_suite": suite, "protection_notes": protection,
+            "password_count": passwords,
             "certificate_count": certificates, "key_count": keys, "expired": expired,
         ]
         if let nextExpiry {

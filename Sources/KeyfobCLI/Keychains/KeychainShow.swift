@@ -40,7 +40,9 @@ struct KeychainShow: OutputCommand {
             ("created", RFC3339.string(from: configuration.created)),
         ]
         var table = Table([.init("SETTING"), .init("VALUE")])
-        for (name, value) in lines where name != "module_parameters" || parameters != nil { table.add([.init(name), .init(value)]) }
+        for (name, value) in lines where name != "module_parameters" || parameters != nil {
+            table.add([.init(name), .init(value)])
+        }
         let typed: Members = [
             "default": isDefault, "module_parameters": parameters, "recovery_code": configuration.recoverySeal != nil,
             "unlock_timeout": configuration.unlockTimeout,

@@ -69,7 +69,9 @@ enum TokenChoice {
         }
         guard initialized.count == 1 else {
             throw KeychainError(
-                .tokenAmbiguous, "\(initialized.count) tokens match \"\(TerminalSafe.text(name ?? ""))\".",
+                .tokenAmbiguous,
+                name.map { "\(initialized.count) tokens match \"\(TerminalSafe.text($0))\"." }
+                    ?? "the module has \(initialized.count) tokens.",
                 hint: "Name one by its URI: " + initialized.map { $0.info.uri.description }.joined(separator: "  "))
         }
         return token
@@ -112,6 +114,19 @@ enum TokenChoice {
         return uri.modulePath ?? uri.moduleName
     }
 
+    /// Refuses parameters without the one that the library needs, since it may crash without it.
+    private static func check(_ parameters: String, of path: String) throws(UsageError) {
+        let required = TokenProfile(of: .init(file: path)).requiredParameter
+        guard let required, !parameters.contains(required) else { return }
+        throw UsageError(
+            "the parameters of this module have no \(required.dropLast()).",
+            hint: "Example: --module-parameters " + example(required))
+    }
+
+    private static func example(_ required: String?) -> String {
+        required.map { "\"\($0)'sql:DIRECTORY'\"" } ?? "TEXT"
+    }
+
     /// What to do about a module that cannot be loaded.
     private static func hint(for error: PKCS11Error, _ name: String?, _ parameters: String?) -> String {
         // By its file, because the library has not answered.
@@ -119,7 +134,7 @@ enum TokenChoice {
         guard error.function == .initialize, error.returnValue == .argumentsBad || profile.has(.needsParameters) else {
             return "Install the package that has it, or correct the path (--module, KEYFOB_MODULE)."
         }
-        let example = profile.has(.needsParameters) ? "\"configdir='sql:DIRECTORY'\"" : "TEXT"
+        let example = example(profile.requiredParameter)
         return (parameters == nil
             ? "It does not start without parameters: --module PATH --module-parameters \(example)"
             : "It does not accept these parameters. They have this form: --module-parameters \(example)")
@@ -165,6 +180,7 @@ enum TokenChoice {
             }
             if name.contains("/") {
                 let path = URL(fileURLWithPath: name).standardizedFileURL.path
+                if let parameters { try check(parameters, of: path) }
                 return [
                     (
                         try Module.load(path: path, initializationArguments: parameters),

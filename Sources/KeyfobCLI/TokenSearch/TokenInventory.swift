@@ -107,7 +107,9 @@ struct TokenInventory {
         if let name {
             // The user named this module, so its errors are reported.
             return try StandardError.silenced {
-                try TokenChoice.modules(name, parameters).map { module, _ in (module, try TokenChoice.slots(of: module)) }
+                try TokenChoice.modules(name, parameters).map { module, _ in
+                    (module, try TokenChoice.slots(of: module))
+                }
             }
         }
         // A module that cannot be initialised has no tokens to show. `keyfob init --token … --module …` reports the

@@ -39,7 +39,7 @@ struct DoctorReport {
             "present_keys": probe.presentKeys.map { ["uri": $0.uri.description, "suite": $0.suite] as Members },
             "leftovers": probe.leftovers, "keychain": token.keychain?.name, "advice": advice, "ok": failure == nil,
         ]
-        if let findings { members += ["findings": findings.map(\.description)] }
+        if let findings { members += ["findings": findings.map(\.members)] }
         return Document(members)
     }
 

@@ -40,7 +40,8 @@ extension ProbeRun {
             Self.ofRSAKey, Mechanism(.rsaPKCSKeyPairGeneration), [.modulusBits(2048), .publicExponent([1, 0, 1])],
             KeyUsages(encrypts: true)
         ) { pair in
-            for (capability, hash) in [(TokenProbe.Capability.decryptionSHA1, Digest.sha1), (.decryptionSHA256, .sha256)] {
+            let ways = [(TokenProbe.Capability.decryptionSHA1, Digest.sha1), (.decryptionSHA256, .sha256)]
+            for (capability, hash) in ways {
                 try attempt(capability) { session in
                     let sample = try RandomBytes.secret(count: 32)
                     guard let algorithm = HashAlgorithm(hash) else { return nil }

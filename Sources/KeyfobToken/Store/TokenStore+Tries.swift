@@ -21,8 +21,8 @@ extension TokenStore {
         guard tries.isFinal else { return }
         throw KeychainError(
             .pinFinalTry,
-            "token \"\(label)\" does not report its PIN tries. After \(tries.failures) wrong ones in a row, one more may "
-                + "block it; the PIN was not sent.",
+            "token \"\(label)\" does not report its PIN tries. After \(tries.failures) wrong ones in a row, one more "
+                + "may block it; the PIN was not sent.",
             remedies: ["Stop unless you are sure.", Remedy("To try", .unlockWithFinalTry(token: label))],
             details: ["token": label, "tries": "final"])
     }

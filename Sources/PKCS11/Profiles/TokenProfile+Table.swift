@@ -24,7 +24,12 @@ extension TokenProfile {
                 .init(
                     manufacturer: "Mozilla Foundation", description: "NSS Internal Crypto Services",
                     versions: Version(major: 3, minor: 0)..<Version(major: 4, minor: 0), file: "libsoftokn3.so")),
-            [.needsParameters: "finds its database only by the parameters of C_Initialize; CKR_ARGUMENTS_BAD without"]),
+            requiredParameter: "configdir=",
+            [
+                .needsParameters:
+                    "finds its database by the parameters of C_Initialize; CKR_ARGUMENTS_BAD without any, and a crash "
+                    + "without configdir"
+            ]),
         Entry(
             "tpm2-pkcs11",
             .library(

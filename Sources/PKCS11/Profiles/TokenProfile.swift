@@ -71,6 +71,9 @@ public struct TokenProfile: Sendable, Hashable {
     /// The number of wrong PINs in a row after which the token locks itself; `nil` unless it has the quirk
     /// `reportsNoTries`.
     public let pinTries: Int?
+    /// The start of a parameter that the library needs, such as `configdir=`; `nil` unless it has the quirk
+    /// `needsParameters`.
+    public let requiredParameter: String?
     private let quirks: Set<Quirk>
 
     /// The profile of a token that the table does not know.
@@ -85,6 +88,7 @@ public struct TokenProfile: Sendable, Hashable {
         names = entries.map(\.name)
         traits = entries.flatMap(\.traits)
         pinTries = entries.compactMap(\.pinTries).min()
+        requiredParameter = entries.lazy.compactMap(\.requiredParameter).first
         quirks = Set(traits.map(\.quirk))
     }
 }
@@ -117,13 +121,18 @@ extension TokenProfile {
 
         package let name: String
         package let subject: Subject
-        package var pinTries: Int?
+        package let pinTries: Int?
+        package let requiredParameter: String?
         package let traits: [Trait]
 
-        init(_ name: String, _ subject: Subject, pinTries: Int? = nil, _ traits: KeyValuePairs<Quirk, String>) {
+        init(
+            _ name: String, _ subject: Subject, pinTries: Int? = nil, requiredParameter: String? = nil,
+            _ traits: KeyValuePairs<Quirk, String>
+        ) {
             self.name = name
             self.subject = subject
             self.pinTries = pinTries
+            self.requiredParameter = requiredParameter
             self.traits = traits.map { Trait(quirk: $0, reason: $1) }
         }
 
