@@ -36,7 +36,8 @@ struct DoctorCommand: OutputCommand {
                 hint: "Initialise it with its vendor's tool, or: pkcs11-tool --init-token --init-pin")
         }
         let probe = try Waiting.notice("the token to make and use keys", isShown: global.showsProgress) {
-            try self.probe(token, info)
+            // An interrupted probe would leave its keys on the token.
+            try Interruption.deferring { try self.probe(token, info) }
         }
         let report = DoctorReport(
             token: token, location: location, library: try token.asking { try token.slot.module.info() }, probe: probe,

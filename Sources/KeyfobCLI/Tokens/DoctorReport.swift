@@ -27,6 +27,7 @@ struct DoctorReport {
             "token": info.label, "serial": info.serialNumber, "manufacturer": info.manufacturer, "model": info.model,
             "uri": info.uri.description, "module": token.module, "module_path": token.slot.module.path,
             "library": library.libraryDescription, "library_version": library.libraryVersion.description, "pin": pin,
+            "write_protected": info.flags.contains(.writeProtected),
             "profiles": probe.profile.names,
             "quirks": probe.profile.traits.map { ["quirk": $0.quirk.rawValue, "reason": $0.reason] as Members },
             "logged_in": probe.isLoggedIn,
@@ -49,6 +50,7 @@ struct DoctorReport {
             ("module", "\(token.slot.module.path) (\(library.libraryDescription) \(library.libraryVersion))"),
             ("PIN", pin),
         ]
+        if info.flags.contains(.writeProtected) { lines.append(("writing", "write-protected")) }
         let profiles = probe.profile.names.joined(separator: ", ")
         lines.append(("profile", profiles.isEmpty ? "none: nothing is known of this token" : profiles))
         for trait in probe.profile.traits { lines.append(("", "\(trait.quirk.rawValue): \(trait.reason)")) }

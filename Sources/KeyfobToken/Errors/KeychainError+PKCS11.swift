@@ -61,8 +61,8 @@ extension KeychainError {
             return make(
                 .pinLocked, "the PIN of token \"\(label)\" is blocked.",
                 profile.has(.locksOutSecurityOfficer)
-                    ? "The SO PIN is blocked as well, for a time that the TPM determines. Wait, or use the TPM's lockout "
-                        + "authorisation: tpm2_dictionarylockout --clear-lockout. Keys on it are intact."
+                    ? "The SO PIN is blocked as well, for a time that the TPM determines. Wait, or use the lockout "
+                        + "authorisation of the TPM: tpm2_dictionarylockout --clear-lockout. Keys on it are intact."
                     : "Unblock it with the SO PIN (PUK) and the vendor's tool, or: "
                         + "pkcs11-tool --login --login-type so --init-pin. Keys on it are intact.")
         case .pinIncorrect where error.function == .getTokenInfo || flags.contains(.userPINFinalTry):

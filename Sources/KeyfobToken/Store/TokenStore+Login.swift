@@ -45,7 +45,7 @@ extension TokenStore {
         _ pin: TokenPIN, _ memory: WrongPINMemory, _ send: () throws -> Output, _ isProof: (Output) -> Bool
     ) throws -> Output {
         try requireUnrefused(pin)
-        let limit = try profile().pinTries
+        let limit = loadedModule?.profile.pinTries
         if let limit { try requireTry(of: limit, memory) }
         do {
             let output = try send()

@@ -11,7 +11,8 @@ extension TokenStore {
         var flags: TokenFlags = []
         var tries: CountedTries?
         if error.returnValue == .pinExpired || error.function == .login && error.returnValue == .pinIncorrect {
-            // Needed only for a few words of the message: the refusal is reported even if the token does not answer.
+            // Both are needed only for a few words of the message: the refusal is reported even if the token does not
+            // answer.
             flags = (try? pool().tokenInfo().flags) ?? []
             tries = try? countedTries()
         }
@@ -21,7 +22,7 @@ extension TokenStore {
         let refusal = namingSource(
             KeychainError.token(
                 error, operation, token: label, serial: uri.serial, flags: flags, tries: tries,
-                profile: knownProfile.withLock { $0 } ?? .standard),
+                profile: loadedModule?.profile ?? .standard),
             error)
         if let softHSM, refusal.code == .tokenAbsent {
             // A SoftHSM token consists of files, so do not suggest inserting it.

@@ -6,9 +6,9 @@ import PKCS11
 extension TokenStore {
     /// The counted tries; `nil` for a token that reports its tries, and without a memory.
     ///
-    /// - Throws: `PKCS11Error` if the token does not answer; `KeychainError` if the memory cannot be read.
-    package func countedTries() throws -> CountedTries? {
-        guard let memory, let limit = try profile().pinTries else { return nil }
+    /// - Throws: `KeychainError` if the memory cannot be read.
+    package func countedTries() throws(KeychainError) -> CountedTries? {
+        guard let memory, let limit = loadedModule?.profile.pinTries else { return nil }
         return CountedTries(failures: try memory.failures(serial: uri.serial ?? "", label: label), limit: limit)
     }
 
