@@ -23,8 +23,6 @@ package final class TokenStore: Sendable {
     /// Converts the error of an absent token into one about the keychain.
     package let explain: @Sendable (KeychainError) -> KeychainError
     package let configuration: SessionPool.Configuration
-    /// The profile of the token, once it is known.
-    let knownProfile: Lock<TokenProfile?>
     /// Whether the token is in files that each login rewrites.
     let isInFiles: Bool
     private let state: Lock<State>
@@ -109,7 +107,6 @@ package final class TokenStore: Sendable {
         openModule: @escaping @Sendable () throws -> Module,
         pin: @escaping @Sendable () throws -> TokenPIN?
     ) {
-        knownProfile = Lock(softHSM == nil ? nil : .ownTokens)
         isInFiles = softHSM != nil || TokenProfile(expectedAt: uri).has(.vanishesDuringLogin)
         state = Lock(State(keepsHandles: keepsHandles))
         self.uri = uri
