@@ -220,6 +220,16 @@ import Testing
         #expect(taken == steps)
     }
 
+    @Test func `a general error of a device that may be full of used keys causes one reload, and no probe`() {
+        let full = RecoveryPolicy.Situation(keepsUsedKeysLoaded: true)
+        var policy = RecoveryPolicy()
+        let steps = (1...2).map { _ in policy.step(after: .generalError, full) }
+        #expect(steps == [.reload, .fail])
+        var other = RecoveryPolicy()
+        let step = other.step(after: .functionFailed, full)
+        #expect(step == .replaceSession)
+    }
+
     @Test func `a lost daemon behind a general error causes one reload, and a bad tag causes none`() {
         var lost = RecoveryPolicy()
         let firstStep = lost.step(after: .generalError, .init())

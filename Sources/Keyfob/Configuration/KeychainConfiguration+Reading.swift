@@ -85,7 +85,12 @@ extension ModuleLocation {
         case "softHSM": self = .softHSM
         case "path":
             guard let path = content["_0"]?.text else { return nil }
-            self = .path(path)
+            if let parameters = content["parameters"] {
+                guard let text = parameters.text else { return nil }
+                self = .path(path, parameters: text)
+            } else {
+                self = .path(path)
+            }
         case "registered":
             guard let name = content["_0"]?.text else { return nil }
             self = .registered(name)

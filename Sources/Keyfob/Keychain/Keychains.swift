@@ -287,8 +287,8 @@ public struct Keychains: Sendable {
             try softHSM.activate()
             _ = try softHSM.heal(deadline: deadline)
             return try softHSM.module()
-        case .path(let path):
-            return try Module.load(path: path)
+        case .path(let path, let parameters):
+            return try Module.load(path: path, initializationArguments: parameters)
         case .registered(let name):
             guard let module = try Module.registered(named: name) else {
                 throw KeychainError(

@@ -196,19 +196,24 @@ extension KeySpecification {
             return [try token.read(handle, in: session)].compactMap { $0 }
         }
         let (mechanism, usages) = pairMechanism
-        let privateTemplate = NewObject.privateTemplate(
+        var privateTemplate = NewObject.privateTemplate(
             label: labels.privateKey, id: id, isExtractable: isExtractable, usages: usages)
         var publicTemplate = NewObject.publicTemplate(label: labels.publicKey, id: id, usages: usages)
         publicTemplate.append(contentsOf: parameters)
+        let profile = try token.profile()
+        if profile.has(.refusesForbiddenUses) {
+            privateTemplate = privateTemplate.withoutForbiddenUses
+            publicTemplate = publicTemplate.withoutForbiddenUses
+        }
         let pair: (publicKey: ObjectHandle, privateKey: ObjectHandle)
         do throws(PKCS11Error) {
             pair = try session.generateKeyPair(
                 mechanism, publicTemplate: publicTemplate, privateTemplate: privateTemplate)
         } catch {
-            // tpm2-pkcs11 fails if a template names a use as forbidden, even one that the kind of key never has.
-            guard [.generalError, .attributeValueInvalid].contains(error.returnValue), try !token.isSoftHSM() else {
-                throw error
-            }
+            // A token without a profile may refuse forbidden uses too.
+            guard [.generalError, .attributeValueInvalid].contains(error.returnValue),
+                !profile.has(.refusesForbiddenUses), !profile.has(.failsMomentarily)
+            else { throw error }
             pair = try session.generateKeyPair(
                 mechanism, publicTemplate: publicTemplate.withoutForbiddenUses,
                 privateTemplate: privateTemplate.withoutForbiddenUses)

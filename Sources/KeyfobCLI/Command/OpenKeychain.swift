@@ -51,7 +51,7 @@ extension GlobalOptions {
     var showsProgress: Bool { progress == .always || (progress == .auto && !quiet && Self.hasWatcher) }
 
     /// Whether standard error is a terminal.
-    static var hasWatcher: Bool { isatty(STDERR_FILENO) == 1 }
+    static var hasWatcher: Bool { isatty(StandardError.descriptor) == 1 }
 
     /// The environment in which commands read a PIN or passphrase themselves.
     func pinEnvironment(noInput: Bool) -> PINEnvironment {

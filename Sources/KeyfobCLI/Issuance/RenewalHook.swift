@@ -20,7 +20,7 @@ enum RenewalHook {
     static func run(_ command: String, limit: Duration) throws(KeychainError) -> Int32? {
         let mask = CreationMask.callersText.map { "umask \($0); " } ?? ""
         return try ProgramRun.status(
-            of: ["/bin/sh", "-c", mask + ownDirectory + command], output: STDERR_FILENO, by: .after(limit))
+            of: ["/bin/sh", "-c", mask + ownDirectory + command], output: StandardError.descriptor, by: .after(limit))
     }
 
     /// Shell text that appends the directory of this executable to PATH, because cron and systemd do not search home

@@ -13,9 +13,7 @@ struct CreationOptions: ParsableArguments {
         completion: .file())
     var recoveryFile: String?
 
-    @Option(
-        help: ArgumentHelp("The PKCS#11 module of --token: a path, or its name in p11-kit.", valueName: "path|name"))
-    var module: String?
+    @OptionGroup var location: ModuleOptions
 
     @Option(
         help: ArgumentHelp(
@@ -25,6 +23,9 @@ struct CreationOptions: ParsableArguments {
 
     @Flag(help: "Try the PIN of --token even if another wrong one would block the token.")
     var allowFinalTry = false
+
+    /// The module of `--module`.
+    var module: String? { location.module }
 
     /// The URI of `--wrapping-key`.
     ///

@@ -176,5 +176,5 @@ struct KeychainCheck: OutputCommand {
 
 extension VaultFinding {
     /// The members of the finding in a document.
-    fileprivate var members: Members { ["code": code.rawValue, "id": item, "text": description] }
+    var members: Members { ["code": code.rawValue, "id": item, "text": description] }
 }

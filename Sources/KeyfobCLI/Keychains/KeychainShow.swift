@@ -24,23 +24,27 @@ struct KeychainShow: OutputCommand {
         let module =
             switch configuration.module {
             case .softHSM: TokenInventory.ownModule
-            case .path(let path): path
+            case .path(let path, _): path
             case .registered(let name): name
             }
+        var parameters: String?
+        if case .path(_, let text) = configuration.module { parameters = text }
         let lines: [(name: String, value: String)] = [
             ("name", configuration.name), ("default", isDefault ? "yes" : "no"),
             ("uuid", configuration.uuid.uuidString.lowercased()),
             ("token", configuration.tokenLabel), ("token_uri", configuration.shownTokenURI),
-            ("module", module), ("vault", configuration.vault),
+            ("module", module), ("module_parameters", parameters ?? ""), ("vault", configuration.vault),
             ("pin_source", configuration.pinSourceName ?? "prompt"), ("protection", configuration.protection),
             ("recovery_code", configuration.recoverySeal == nil ? "no" : "yes"),
             ("unlock_timeout", String(configuration.unlockTimeout)),
             ("created", RFC3339.string(from: configuration.created)),
         ]
         var table = Table([.init("SETTING"), .init("VALUE")])
-        for (name, value) in lines { table.add([.init(name), .init(value)]) }
+        for (name, value) in lines where name != "module_parameters" || parameters != nil {
+            table.add([.init(name), .init(value)])
+        }
         let typed: Members = [
-            "default": isDefault, "recovery_code": configuration.recoverySeal != nil,
+            "default": isDefault, "module_parameters": parameters, "recovery_code": configuration.recoverySeal != nil,
             "unlock_timeout": configuration.unlockTimeout,
         ]
         try output.emit(Document(Members(lines).replacing(typed)), table: table)

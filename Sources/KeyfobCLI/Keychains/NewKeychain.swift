@@ -165,7 +165,8 @@ struct NewKeychain {
     private func makeOnExistingToken(_ keychains: Keychains) throws {
         let wrappingKey = try options.wrappingKeyURI
         let found = try TokenChoice.find(
-            global.tokenName, module: options.module, environmentModule: global.modulePath)
+            global.tokenName, module: options.module, parameters: options.location.moduleParameters,
+            environmentModule: global.modulePath)
         let wantsLogin = found.info.flags.contains(.loginRequired)
         if !wantsLogin, global.pinSource != nil {
             throw UsageError(

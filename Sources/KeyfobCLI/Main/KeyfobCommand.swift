@@ -18,7 +18,7 @@ struct KeyfobCommand: ParsableCommand {
         subcommands: [
             InitCommand.self, StatusCommand.self, UnlockCommand.self, LockCommand.self, SecretGet.self, SecretSet.self,
             SecretList.self, SecretRemove.self, SecretCommand.self, IdentityCommand.self, CertificateCommand.self,
-            KeyCommand.self, TrustCommand.self, TokenCommand.self, URICommand.self, KeychainCommand.self,
-            ErrorCommand.self, CompletionCommand.self,
+            KeyCommand.self, TrustCommand.self, TokenCommand.self, DoctorCommand.self, URICommand.self,
+            KeychainCommand.self, ErrorCommand.self, CompletionCommand.self,
         ])
 }

@@ -13,6 +13,7 @@ import PKCS11
         Hardening.apply()
         Hardening.reportForeignExit()
         Interruption.install()
+        LoadObserver.observe { if $0.has(.writesToStandardError) { StandardError.detach() } }
         let arguments = CommandLine.arguments
         if let failure = undecipherable ?? exposedPIN ?? Hardening.failure {
             StandardError.write(ErrorForm.current.text(of: failure))

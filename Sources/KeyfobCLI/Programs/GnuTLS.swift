@@ -8,6 +8,8 @@ struct GnuTLS: Program {
     static let summary = "gnutls-cli, gnutls-serv and programs built on GnuTLS"
 
     static func recipe(for use: TokenUse) throws -> Recipe {
+        // It loads modules through p11-kit itself, but not the proxy, and none that needs parameters (GnuTLS 3.7).
+        try use.requireNoProxy("GnuTLS", "it finds no token of a module that needs parameters")
         let chain = use.fullChain
         var uri = use.uri
         uri.pinSource = nil

@@ -6,6 +6,7 @@ struct HTTPD: Program {
     static let name = "httpd"
     static let summary = "Apache's web server"
     static let usesEngine = true
+    static let forksAfterLogin = true
     static let usage = CertificateUsage.server
     static let reload: String? = "systemctl reload apache2"
     static var workersUser: WorkersUser? { .ofHTTPD() }

@@ -9,6 +9,7 @@ struct Java: Program {
 
     static func recipe(for use: TokenUse) throws -> Recipe {
         try use.requireNoEdwardsKey("SunPKCS11")
+        try use.requireNoProxy("SunPKCS11", "it names tokens by the number of their slot, which the proxy changes")
         // SunPKCS11 identifies tokens only by slot. In its configuration, values with spaces must be quoted.
         let configuration = Recipe.File(
             name: use.stem + ".java.cfg",

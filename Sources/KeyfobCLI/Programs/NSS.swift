@@ -13,6 +13,7 @@ struct NSS: Program {
     static func recipe(for use: TokenUse) throws -> Recipe {
         // With an Ed25519 key, NSS 3.87 (Debian 12) fails with SEC_ERROR_UNSUPPORTED_KEYALG, in its tools and in TLS.
         try use.requireNoEdwardsKey("NSS")
+        try use.requireNoProxy("NSS", "it is the library of the token itself, and opens the database by its directory")
         let pin = use.pinFile.map { " -f \(ShellWord.quoted($0))" } ?? ""
         let nickname = ShellWord.quoted(use.tokenLabel + ":" + use.certificateLabel)
         func commands(_ database: String) -> [String] {

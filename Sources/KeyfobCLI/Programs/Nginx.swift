@@ -8,6 +8,7 @@ struct Nginx: Program {
     static let name = "nginx"
     static let summary = "a web server"
     static let usesEngine = true
+    static let forksAfterLogin = true
     static let usage = CertificateUsage.server
     static let reload: String? = "systemctl reload nginx"
     static var workersUser: WorkersUser? { .ofNginx() }

@@ -17,8 +17,11 @@ struct OpenSSLTool: Program {
         let hasAuthorities = use.chain.count > 1
         func options(_ path: (Recipe.File) -> String) -> String {
             let chainOption = hasAuthorities ? " -cert_chain \(ShellWord.quoted(path(above)))" : ""
-            return "-engine pkcs11 -keyform engine -key \(ShellWord.quoted(use.uri.description)) "
-                + "-cert \(ShellWord.quoted(path(chain)))\(chainOption)"
+            // -engine makes the engine the default for all operations, also for those of a module that uses OpenSSL.
+            let key = use.profile.has(.refusesDefaultEngine)
+                ? "-key \(ShellWord.quoted("org.openssl.engine:pkcs11:" + use.uri.description))"
+                : "-engine pkcs11 -keyform engine -key \(ShellWord.quoted(use.uri.description))"
+            return key + " -cert \(ShellWord.quoted(path(chain)))\(chainOption)"
         }
         let (serves, asks) = (use.isFor(.serverAuth), use.isFor(.clientAuth))
         return Recipe(

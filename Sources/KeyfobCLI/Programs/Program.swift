@@ -15,6 +15,8 @@ protocol Program: Sendable {
     static var needsCertificate: Bool { get }
     /// Whether the program uses the token through OpenSSL's engine.
     static var usesEngine: Bool { get }
+    /// Whether the program forks after it has logged in to the token, as servers with workers do.
+    static var forksAfterLogin: Bool { get }
     /// The required usage of the certificate; `any` for programs that are client and server, or do not check it.
     static var usage: CertificateUsage { get }
     /// The command that makes a running server reload its files; `nil` for programs that read them at every start.
@@ -36,6 +38,7 @@ extension Program {
     static var needsCertificate: Bool { true }
     static var usage: CertificateUsage { .any }
     static var usesEngine: Bool { false }
+    static var forksAfterLogin: Bool { false }
     static var reload: String? { nil }
     static var workersUser: WorkersUser? { nil }
     static var unspeakable: [String] { [] }

@@ -34,6 +34,10 @@ struct TokenUse {
     let root: Certificate?
     /// The absolute path of the directory for the recipe's files.
     var directory: String
+    /// What the token does differently from others.
+    var profile = TokenProfile.standard
+    /// Whether `module` is p11-kit's proxy.
+    var isThroughProxy = false
 
     /// A prefix for file names, made from `label`. If the label cannot be used unchanged, part of its digest is added,
     /// so that two identities never share files.
@@ -110,6 +114,19 @@ struct TokenUse {
         throw KeychainError(
             .mechanismUnsupported, "\(program) can use RSA and EC keys on tokens, but not Ed25519 keys.",
             hint: "Make a supported key: " + Wording.selected.keyfob("key generate NAME --type ec --curve p256"))
+    }
+
+    /// Refuses a token that programs reach through p11-kit's proxy only.
+    ///
+    /// - Parameter reason: Why the program cannot use the proxy.
+    /// - Throws: `KeychainError.mechanismUnsupported`.
+    func requireNoProxy(_ program: String, _ reason: String) throws {
+        guard isThroughProxy else { return }
+        throw KeychainError(
+            .mechanismUnsupported,
+            "token \"\(tokenLabel)\" is reached through p11-kit's proxy only, and \(program) cannot use that: "
+                + "\(reason).",
+            remedies: [], details: ["token": tokenLabel])
     }
 
     /// The PIN file, for programs that cannot ask.

@@ -35,7 +35,7 @@ struct FileDestination {
         }
         switch try FileTarget(path) {
         case .descriptor(STDERR_FILENO):
-            try unsafe bytes.withUnsafeBytes { try unsafe FileDescriptor.writeAll($0, to: STDERR_FILENO) }
+            try unsafe bytes.withUnsafeBytes { try unsafe FileDescriptor.writeAll($0, to: StandardError.descriptor) }
             return false
         case .descriptor(let descriptor):
             // Keyfob itself may have opened the descriptor, for its vault.

@@ -1,10 +1,40 @@
 import Glibc
+import Keyfob
 import KeyfobPrimitives
 import Synchronization
 
 extension StandardError {
-    /// The original standard error while the stream is silenced; -1 otherwise.
+    /// The original standard error while the stream is silenced or detached; -1 otherwise.
     private static let spoken = Atomic<Int32>(-1)
+    /// Whether descriptor 2 leads to `/dev/null` for the rest of the process.
+    private static let isDetached = Atomic(false)
+
+    /// The descriptor of our own messages.
+    static var descriptor: Int32 {
+        let spoken = isDetached.load(ordering: .acquiring) ? spoken.load(ordering: .acquiring) : -1
+        return spoken >= 0 ? spoken : STDERR_FILENO
+    }
+
+    /// Discards what libraries write to descriptor 2 from now on, without losing our own messages.
+    ///
+    /// Our messages and the programs that we start get a duplicate of the descriptor. Nothing changes if there is no
+    /// free descriptor.
+    static func detach() {
+        saved.withLock { saved in
+            guard !isDetached.load(ordering: .acquiring) else { return }
+            if saved < 0 { saved = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3) }
+            let nowhere = unsafe open("/dev/null", O_WRONLY | O_CLOEXEC)
+            guard saved >= 0, nowhere >= 0 else {
+                if nowhere >= 0 { close(nowhere) }
+                return
+            }
+            spoken.store(saved, ordering: .releasing)
+            isDetached.store(true, ordering: .releasing)
+            ChildProcess.standardError.store(saved, ordering: .releasing)
+            dup2(nowhere, STDERR_FILENO)
+            close(nowhere)
+        }
+    }
     /// The duplicate of the original standard error; -1 before the first use.
     ///
     /// It is never closed: another thread may be about to write to it, and the number must not be reused for another
@@ -31,6 +61,7 @@ extension StandardError {
     /// Used to load modules that the user did not name; some print greetings or complain about missing cards. Only for
     /// commands with one thread; our own messages are lost too.
     static func silenced<Result>(_ body: () throws -> Result) rethrows -> Result {
+        guard !isDetached.load(ordering: .acquiring) else { return try body() }
         let saved = saved.withLock { saved in
             if saved < 0 { saved = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3) }
             return saved
@@ -44,8 +75,11 @@ extension StandardError {
         dup2(nowhere, STDERR_FILENO)
         close(nowhere)
         defer {
-            dup2(saved, STDERR_FILENO)
-            spoken.store(-1, ordering: .releasing)
+            // A library that writes to standard error may have been loaded in the meantime.
+            if !isDetached.load(ordering: .acquiring) {
+                dup2(saved, STDERR_FILENO)
+                spoken.store(-1, ordering: .releasing)
+            }
         }
         return try body()
     }

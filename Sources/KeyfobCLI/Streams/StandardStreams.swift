@@ -36,6 +36,6 @@ enum StandardError {
     /// Failures are ignored, because they cannot be reported. If the reader has closed its end, the process ends with
     /// SIGPIPE.
     static func write(_ text: String) {
-        do { try FileDescriptor.write(text, to: STDERR_FILENO) } catch {}
+        do { try FileDescriptor.write(text, to: descriptor) } catch {}
     }
 }

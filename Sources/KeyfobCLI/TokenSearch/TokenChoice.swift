@@ -20,10 +20,12 @@ enum TokenChoice {
     /// - Throws: `KeychainError.tokenAbsent` with the present tokens; `tokenAmbiguous`; `moduleNotLoaded`; `refused`
     ///   for a token that is not initialised or that Keyfob made. `UsageError` for an empty name, a malformed URI or a
     ///   PIN in it.
-    static func find(_ name: String?, module: String?, environmentModule: String?) throws -> Found {
+    static func find(
+        _ name: String?, module: String?, parameters: String? = nil, environmentModule: String?
+    ) throws -> Found {
         let uri = try self.uri(name)
         let named = module ?? uri.modulePath ?? uri.moduleName ?? environmentModule
-        let candidates = try modules(named)
+        let candidates = try modules(named, parameters)
         var found: [Found] = []
         var present: [String] = []
         for (loaded, location) in candidates {
@@ -67,7 +69,9 @@ enum TokenChoice {
         }
         guard initialized.count == 1 else {
             throw KeychainError(
-                .tokenAmbiguous, "\(initialized.count) tokens match \"\(TerminalSafe.text(name ?? ""))\".",
+                .tokenAmbiguous,
+                name.map { "\(initialized.count) tokens match \"\(TerminalSafe.text($0))\"." }
+                    ?? "the module has \(initialized.count) tokens.",
                 hint: "Name one by its URI: " + initialized.map { $0.info.uri.description }.joined(separator: "  "))
         }
         return token
@@ -110,6 +114,33 @@ enum TokenChoice {
         return uri.modulePath ?? uri.moduleName
     }
 
+    /// Refuses parameters without the one that the library needs, since it may crash without it.
+    private static func check(_ parameters: String, of path: String) throws(UsageError) {
+        let required = TokenProfile(of: .init(file: path)).requiredParameter
+        guard let required, !parameters.contains(required) else { return }
+        throw UsageError(
+            "the parameters of this module have no \(required.dropLast()).",
+            hint: "Example: --module-parameters " + example(required))
+    }
+
+    private static func example(_ required: String?) -> String {
+        required.map { "\"\($0)'sql:DIRECTORY'\"" } ?? "TEXT"
+    }
+
+    /// What to do about a module that cannot be loaded.
+    private static func hint(for error: PKCS11Error, _ name: String?, _ parameters: String?) -> String {
+        // By its file, because the library has not answered.
+        let profile = name.map { TokenProfile(of: .init(file: $0)) } ?? .standard
+        guard error.function == .initialize, error.returnValue == .argumentsBad || profile.has(.needsParameters) else {
+            return "Install the package that has it, or correct the path (--module, KEYFOB_MODULE)."
+        }
+        let example = example(profile.requiredParameter)
+        return (parameters == nil
+            ? "It does not start without parameters: --module PATH --module-parameters \(example)"
+            : "It does not accept these parameters. They have this form: --module-parameters \(example)")
+            + "\nOr register it with p11-kit (x-init-reserved in its .module file), and use its name there."
+    }
+
     /// Returns the slots of a module that the user named.
     ///
     /// - Throws: `KeychainError.moduleNotLoaded`.
@@ -135,7 +166,12 @@ enum TokenChoice {
     /// Returns the module with a path or name, else all modules that p11-kit knows. Blocks while they are loaded.
     ///
     /// - Throws: `KeychainError.moduleNotLoaded`.
-    static func modules(_ name: String?) throws -> [(Module, ModuleLocation)] {
+    static func modules(_ name: String?, _ parameters: String? = nil) throws -> [(Module, ModuleLocation)] {
+        guard parameters == nil || name?.contains("/") == true else {
+            throw UsageError(
+                "--module-parameters is for a module that is named by its path.",
+                hint: "p11-kit has the parameters of its modules in its configuration (x-init-reserved).")
+        }
         do {
             guard let name else {
                 return try quietly(nil) { try Module.registered() }.map {
@@ -144,7 +180,13 @@ enum TokenChoice {
             }
             if name.contains("/") {
                 let path = URL(fileURLWithPath: name).standardizedFileURL.path
-                return [(try Module.load(path: path), .path(path))]
+                if let parameters { try check(parameters, of: path) }
+                return [
+                    (
+                        try Module.load(path: path, initializationArguments: parameters),
+                        .path(path, parameters: parameters)
+                    )
+                ]
             }
             guard let module = try Module.registered(named: name) else {
                 throw KeychainError(
@@ -162,7 +204,7 @@ enum TokenChoice {
                 .moduleNotLoaded,
                 "\(name.map { "PKCS#11 module \"\(TerminalSafe.text($0))\"" } ?? "a PKCS#11 module") cannot be loaded: "
                     + "\(reason ?? detail).",
-                hint: "Install the package that has it, or correct the path (--module, KEYFOB_MODULE).",
+                hint: hint(for: error, name, parameters),
                 details: name.map { ["module": $0] } ?? [:], cause: error)
         }
     }

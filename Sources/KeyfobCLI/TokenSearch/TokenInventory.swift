@@ -45,13 +45,14 @@ struct TokenInventory {
     ///   - includesAll: Whether to include trust stores and slots without an initialised token.
     ///   - module: The path or name of the only module to search, besides Keyfob's own tokens; `nil` for all modules
     ///     that p11-kit knows.
+    ///   - parameters: The parameters of a module that is named by its path.
     /// - Throws: `KeychainError` if the configuration of the keychains cannot be read; `moduleNotLoaded` if `module`
     ///   cannot be used.
-    init(includesAll: Bool, module: String? = nil) throws {
+    init(includesAll: Bool, module: String? = nil, parameters: String? = nil) throws {
         let configurations = try Keychains().all()
         let ours = try Self.ours(configurations)
         var entries = ours
-        for (module, slots) in try Self.slots(of: module, includesTrustStores: includesAll) {
+        for (module, slots) in try Self.slots(of: module, parameters, includesTrustStores: includesAll) {
             for slot in slots {
                 guard let info = StandardError.silenced({ try? slot.tokenInfo() }) else { continue }
                 guard includesAll || info.flags.contains(.tokenInitialized) else { continue }
@@ -84,7 +85,8 @@ struct TokenInventory {
         let inventory =
             switch keychain.module {
             case .softHSM: try own()
-            case .path(let path): try TokenInventory(includesAll: includesAll, module: path)
+            case .path(let path, let parameters):
+                try TokenInventory(includesAll: includesAll, module: path, parameters: parameters)
             case .registered(let name): try TokenInventory(includesAll: includesAll, module: name)
             }
         guard let entry = inventory.entries.first(where: { $0.keychains.contains(keychain.name) }) else {
@@ -99,18 +101,21 @@ struct TokenInventory {
     private init(entries: [Entry]) { self.entries = entries }
 
     /// The slots of the named module, or of all modules.
-    private static func slots(of name: String?, includesTrustStores: Bool) throws -> [(Module, [Slot])] {
+    private static func slots(
+        of name: String?, _ parameters: String?, includesTrustStores: Bool
+    ) throws -> [(Module, [Slot])] {
         if let name {
             // The user named this module, so its errors are reported.
             return try StandardError.silenced {
-                try TokenChoice.modules(name).map { module, _ in (module, try TokenChoice.slots(of: module)) }
+                try TokenChoice.modules(name, parameters).map { module, _ in
+                    (module, try TokenChoice.slots(of: module))
+                }
             }
         }
         // A module that cannot be initialised has no tokens to show. `keyfob init --token … --module …` reports the
         // reason.
         return TokenChoice.quietly(nil) { (try? Module.registered()) ?? [] }.filter { module in
-            // The trust stores of the system cannot hold keys.
-            module.name != "p11-kit-trust" || includesTrustStores
+            includesTrustStores || !module.profile.has(.holdsNoKeys)
         }.map { module in (module, TokenChoice.quietly(nil) { (try? module.slots()) ?? [] }) }
     }
 
@@ -122,7 +127,8 @@ struct TokenInventory {
                     && uri(configuration).map { $0.serial == token.serial && $0.token == token.label } ?? false
             }.map(\.name)
             return Entry(
-                label: token.label, serial: token.serial, manufacturer: "SoftHSM project", model: "SoftHSM v2",
+                label: token.label, serial: token.serial, manufacturer: TokenProfile.softHSMToken.manufacturer,
+                model: TokenProfile.softHSMModel,
                 module: Self.ownModule, keychains: names, isOurs: true, info: nil, slot: nil)
         }
     }
@@ -204,8 +210,8 @@ extension TokenInventory.Entry {
     /// command. So a URI with a slot or a module, but without a token label or serial, means one of those other tokens.
     private func mayBeOurs(_ wanted: PKCS11URI) -> Bool {
         func fits(_ part: String?, _ own: String) -> Bool { part.map { $0.isIdentical(to: own) } ?? true }
-        guard fits(wanted.libraryManufacturer, "SoftHSM"),
-            fits(wanted.libraryDescription, "Implementation of PKCS11")
+        guard fits(wanted.libraryManufacturer, TokenProfile.softHSMLibrary.manufacturer),
+            fits(wanted.libraryDescription, TokenProfile.softHSMLibrary.description)
         else { return false }
         return wanted.token != nil || wanted.serial != nil || !needsModule(wanted)
     }

@@ -12,10 +12,12 @@ struct SelectedToken {
     /// Selects the token of `argument`, else the one that options and variables select, in the same order as for
     /// keychains.
     ///
+    /// A module that is named replaces the modules that p11-kit knows, and its only token needs no name.
+    ///
     /// - Throws: `KeychainError.tokenAbsent`, `moduleNotLoaded`, and the errors of opening the keychain. `UsageError`
     ///   if argument and options contradict.
-    init(_ argument: String?, _ global: GlobalOptions) throws {
-        guard let name = try Self.name(argument, global) else {
+    init(_ argument: String?, _ global: GlobalOptions, _ location: ModuleOptions) throws {
+        guard let name = try Self.name(argument, global) ?? Self.onlyToken(in: location) else {
             let keychain = try global.openKeychain()
             self.keychain = keychain
             isOurs = keychain.configuration.module == .softHSM
@@ -24,10 +26,12 @@ struct SelectedToken {
         }
         let own = try TokenInventory.own().matches(name)
         let entry =
-            own.count == 1
+            own.count == 1 && location.module == nil
             ? own[0]
-            : try TokenInventory(includesAll: true, module: TokenChoice.moduleName(in: name) ?? global.modulePath)
-                .entry(name)
+            : try TokenInventory(
+                includesAll: true, module: location.module ?? TokenChoice.moduleName(in: name) ?? global.modulePath,
+                parameters: location.moduleParameters
+            ).entry(name)
         if let own = entry.keychains.first {
             let keychain = try Keychain.open(own, options: global.keychainOptions())
             self.keychain = keychain
@@ -43,6 +47,16 @@ struct SelectedToken {
                 details: ["token": name])
         }
         self.slot = slot
+    }
+
+    /// The URI of the token in the module of `--module`, if that has one token; `nil` without the option.
+    ///
+    /// - Throws: `KeychainError.moduleNotLoaded`; `tokenAbsent`, `tokenAmbiguous`.
+    private static func onlyToken(in location: ModuleOptions) throws -> String? {
+        guard let module = location.module else { return nil }
+        return try TokenChoice.find(
+            nil, module: module, parameters: location.moduleParameters, environmentModule: nil
+        ).info.uri.description
     }
 
     /// The name or path of the module, as in lists.

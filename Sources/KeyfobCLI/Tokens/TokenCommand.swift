@@ -26,6 +26,8 @@ struct TokenListCommand: OutputCommand {
     @Flag(help: "Also trust stores, and slots whose token is not initialised.")
     var all = false
 
+    @OptionGroup(title: "Module") var location: ModuleOptions
+
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(_ output: Output) throws {
@@ -67,10 +69,13 @@ struct TokenListCommand: OutputCommand {
             return try [TokenInventory.entry(of: Keychains().configuration(keychain), includesAll: all)]
         }
         guard let token = global.token else {
-            return try TokenInventory(includesAll: all, module: global.modulePath).entries
+            return try TokenInventory(
+                includesAll: all, module: location.module ?? global.modulePath, parameters: location.moduleParameters
+            ).entries
         }
-        let module = TokenChoice.moduleName(in: token) ?? global.modulePath
-        let inventory = try TokenInventory(includesAll: all, module: module)
+        let module = location.module ?? TokenChoice.moduleName(in: token) ?? global.modulePath
+        let inventory = try TokenInventory(
+            includesAll: all, module: module, parameters: location.moduleParameters)
         let found = try inventory.matches(token)
         // If there is none, `entry(_:)` throws an error that lists the present tokens.
         return try found.isEmpty ? [inventory.entry(token)] : found
@@ -95,17 +100,20 @@ struct TokenShowCommand: OutputCommand {
     @Flag(help: "List its objects.")
     var objects = false
 
+    @OptionGroup(title: "Module") var location: ModuleOptions
+
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(_ output: Output) throws {
-        let token = try SelectedToken(name, global)
+        let token = try SelectedToken(name, global, location)
         let info = try token.info()
         let module = try token.asking { try token.slot.module.info() }
         let contents = objects ? try contents(of: token, info) : nil
         let keychains = try token.keychains(info)
+        let pin = try token.pinState(info)
         try output.emit(
-            document(token, info, module, keychains, contents),
-            text: text(token, info, module, keychains, contents, output.colour))
+            document(token, info, module, pin, keychains, contents),
+            text: text(token, info, module, pin, keychains, contents, output.colour))
     }
 
     private func contents(of token: SelectedToken, _ info: TokenInfo) throws -> TokenContents {
@@ -116,14 +124,14 @@ struct TokenShowCommand: OutputCommand {
     }
 
     private func document(
-        _ token: SelectedToken, _ info: TokenInfo, _ module: ModuleInfo, _ keychains: [String],
+        _ token: SelectedToken, _ info: TokenInfo, _ module: ModuleInfo, _ pin: String, _ keychains: [String],
         _ contents: TokenContents?
     ) -> Document {
         var members: Members = [
             "label": info.label, "serial": info.serialNumber, "manufacturer": info.manufacturer, "model": info.model,
             "module": token.module, "module_path": token.slot.module.path,
             "module_version": module.libraryVersion.description, "cryptoki": module.cryptokiVersion.description,
-            "uri": info.uri.description, "pin": pinState(info), "write_protected": info.flags.contains(.writeProtected),
+            "uri": info.uri.description, "pin": pin, "write_protected": info.flags.contains(.writeProtected),
             "keychain": token.keychain?.name, "keychain_names": keychains,
         ]
         if let contents {
@@ -141,13 +149,13 @@ struct TokenShowCommand: OutputCommand {
     }
 
     private func text(
-        _ token: SelectedToken, _ info: TokenInfo, _ module: ModuleInfo, _ keychains: [String],
+        _ token: SelectedToken, _ info: TokenInfo, _ module: ModuleInfo, _ pin: String, _ keychains: [String],
         _ contents: TokenContents?, _ colour: Colour
     ) -> String {
         var lines = [
             ("token", info.label), ("serial", info.serialNumber), ("model", "\(info.manufacturer) \(info.model)"),
             ("module", "\(token.slot.module.path) (\(module.libraryDescription) \(module.libraryVersion))"),
-            ("PIN", pinState(info)), ("uri", info.uri.description),
+            ("PIN", pin), ("uri", info.uri.description),
         ]
         if !keychains.isEmpty {
             lines.append((keychains.count == 1 ? "keychain" : "keychains", keychains.joined(separator: ", ")))
@@ -178,15 +186,6 @@ struct TokenShowCommand: OutputCommand {
         if rows.hasSuffix("\n") { rows.removeLast() }
         return Table.pairs(lines) + "\n\n" + rows
     }
-
-    private func pinState(_ info: TokenInfo) -> String {
-        if info.flags.contains(.userPINLocked) { return "blocked" }
-        if info.flags.contains(.userPINFinalTry) { return "set, ONE try left" }
-        if info.flags.contains(.userPINCountLow) { return "set, a few tries left" }
-        if !info.flags.contains(.loginRequired) { return "not required: any program can use the token" }
-        guard info.flags.contains(.userPINInitialized) else { return "not set" }
-        return info.flags.contains(.userPINToBeChanged) ? "set, must be changed" : "set, tries ok"
-    }
 }
 
 /// `keyfob token mechanisms`: lists the mechanisms of a token.
@@ -200,6 +199,8 @@ struct TokenMechanismsCommand: OutputCommand {
     @Argument(help: "Label or PKCS#11 URI of the token.", completion: NameCompletion.tokens)
     var name: String?
 
+    @OptionGroup(title: "Module") var location: ModuleOptions
+
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     private static let uses: [(MechanismFlags, String)] = [
@@ -209,7 +210,7 @@ struct TokenMechanismsCommand: OutputCommand {
     ]
 
     func run(_ output: Output) throws {
-        let token = try SelectedToken(name, global)
+        let token = try SelectedToken(name, global, location)
         let label = try token.info().label
         let mechanisms = try token.asking {
             try token.slot.mechanisms().map { ($0, try info(of: $0, in: token.slot)) }

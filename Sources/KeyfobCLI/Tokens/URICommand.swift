@@ -68,6 +68,7 @@ struct URICommand: OutputCommand {
             return try printEnvironment(keychain, output)
         }
         guard let name else { return }
+        if let program { try requireToken(of: keychain, for: program) }
         let (uri, label, identity) = try find(name, keychain)
         guard let program else {
             // The URI of a certificate or public key contains no PIN source.
@@ -86,6 +87,16 @@ struct URICommand: OutputCommand {
         let isDefault = try Keychains().defaultName() == keychain.name
         let renewal = program.renewal(of: label, in: subject.directory, keychain: isDefault ? nil : keychain.name)
         try present(program, subject, renewal: isRenewed ? renewal : [], output)
+    }
+
+    /// Refuses a program that would damage the token or cannot use it.
+    ///
+    /// - Throws: `KeychainError.mechanismUnsupported`.
+    private func requireToken(of keychain: Keychain, for program: any Program.Type) throws {
+        let module = try keychain.objects.slot().module
+        let profile = module.profile(of: try keychain.tokenInfo())
+        let obstacle = program.obstacle(on: profile, token: keychain.tokenLabel, module: module.path)
+        if let obstacle { throw obstacle }
     }
 
     /// The data for `program`: the key, and the certificate chain.
@@ -132,14 +143,16 @@ struct URICommand: OutputCommand {
             $0.nameOfVersion == label && $0.attributes[.publicKeyHash]?.bytes == publicKey.identifier
         }
         let slot = try keychain.objects.slot()
+        let module = try ProgramModule(of: keychain)
         let certificateLabel = try identity.flatMap { try keychain.objects.certificateURI(of: $0).object }
         let use = TokenUse(
-            label: label, certificateLabel: certificateLabel ?? label, uri: uri, module: try Self.module(of: keychain),
+            label: label, certificateLabel: certificateLabel ?? label, uri: uri, module: module.path,
             slotID: slot.id, tokenLabel: keychain.tokenLabel,
             softHSMConfiguration: Self.softHSMConfiguration(of: keychain), pinFile: keychain.objects.pinFile,
             publicKey: publicKey, chain: chain, edwardsKeys: edwardsKeys, olderCertificates: older.compactMap(\.label),
             outdated: try identity.flatMap { try keychain.identities.validityError(of: $0, on: Date()) }, root: root,
-            directory: URL(fileURLWithPath: destination ?? ".").standardizedFileURL.path)
+            directory: URL(fileURLWithPath: destination ?? ".").standardizedFileURL.path,
+            profile: slot.module.profile(of: try keychain.tokenInfo()), isThroughProxy: module.isProxy)
         try checkPaths(of: use, program)
         return use
     }
@@ -300,18 +313,13 @@ struct URICommand: OutputCommand {
             remedies: [Remedy("All keys", .listKeys())], details: ["name": label, "keychain": keychain.name])
     }
 
-    private static func module(of keychain: Keychain) throws -> String {
-        if case .path(let path) = keychain.configuration.module { return path }
-        return try keychain.objects.slot().module.path
-    }
-
     private static func softHSMConfiguration(of keychain: Keychain) -> String? {
         keychain.configuration.module == .softHSM ? Keychains().softHSM.configuration.path : nil
     }
 
     private func printEnvironment(_ keychain: Keychain, _ output: Output) throws {
         let variables = TokenUse.variables(
-            module: try Self.module(of: keychain), softHSMConfiguration: Self.softHSMConfiguration(of: keychain))
+            module: try ProgramModule(of: keychain).path, softHSMConfiguration: Self.softHSMConfiguration(of: keychain))
         guard output.format.isMachineReadable else {
             return try StandardOutput.write(variables.map { "export \($0.0)=\(ShellWord.quoted($0.1))\n" }.joined())
         }

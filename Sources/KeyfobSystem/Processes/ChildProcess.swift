@@ -1,9 +1,13 @@
 import CLinux
 import Foundation
 package import KeyfobPrimitives
+package import Synchronization
 
 /// A program that was started to give a secret; killed and reaped when it goes out of scope, as by `end()`.
 @safe package struct ChildProcess: ~Copyable {
+    /// The descriptor that programs get as their standard error; -1 for that of this process.
+    package static let standardError = Atomic<Int32>(-1)
+
     package let identifier: Int32
     private let ownsGroup: Bool
     /// Whether it was waited for, or is by a thread.
@@ -24,6 +28,8 @@ package import KeyfobPrimitives
         defer { unsafe posix_spawn_file_actions_destroy(&actions) }
         unsafe posix_spawn_file_actions_adddup2(&actions, input, 0)
         unsafe posix_spawn_file_actions_adddup2(&actions, output, 1)
+        let error = Self.standardError.load(ordering: .acquiring)
+        if error >= 0 { unsafe posix_spawn_file_actions_adddup2(&actions, error, 2) }
         // Onto itself: what is taken away is the mark that closes it.
         if let kept { unsafe posix_spawn_file_actions_adddup2(&actions, kept, kept) }
 

@@ -36,9 +36,11 @@ extension KeychainError {
     /// - Parameters:
     ///   - serial: The token's serial number, if known.
     ///   - flags: The token's flags after the refusal, if they were read.
+    ///   - tries: The tries that Keyfob has counted, for a token that reports none.
+    ///   - profile: The profile of the token, if it is known.
     package static func token(
         _ error: PKCS11Error, _ operation: TokenOperation, token label: String, serial: String? = nil,
-        flags: TokenFlags = []
+        flags: TokenFlags = [], tries: CountedTries? = nil, profile: TokenProfile = .standard
     ) -> KeychainError {
         var details = ["token": label, "ckr": error.returnValue.name, "function": error.function.rawValue]
         if let serial { details["serial"] = serial }
@@ -58,8 +60,11 @@ extension KeychainError {
             .pinIncorrect where flags.contains(.userPINLocked):
             return make(
                 .pinLocked, "the PIN of token \"\(label)\" is blocked.",
-                "Unblock it with the SO PIN (PUK) and the vendor's tool, or: "
-                    + "pkcs11-tool --login --login-type so --init-pin. Keys on it are intact.")
+                profile.has(.locksOutSecurityOfficer)
+                    ? "The SO PIN is blocked as well, for a time that the TPM determines. Wait, or use the lockout "
+                        + "authorisation of the TPM: tpm2_dictionarylockout --clear-lockout. Keys on it are intact."
+                    : "Unblock it with the SO PIN (PUK) and the vendor's tool, or: "
+                        + "pkcs11-tool --login --login-type so --init-pin. Keys on it are intact.")
         case .pinIncorrect where error.function == .getTokenInfo || flags.contains(.userPINFinalTry):
             details["tries"] = "final"
             let isSent = error.function != .getTokenInfo
@@ -71,6 +76,7 @@ extension KeychainError {
                 ["Stop unless you are sure.", Remedy("To try", .unlockWithFinalTry(token: label))])
         case .pinIncorrect, .pinInvalid, .pinLengthRange,
             .argumentsBad where error.isWrongPIN:
+            if let tries { return wrongPIN(tries, error, token: label, details) }
             let isLow = flags.contains(.userPINCountLow)
             if isLow { details["tries"] = "low" }
             return make(
@@ -156,6 +162,21 @@ extension KeychainError {
                     ]
                     : [])
         }
+    }
+
+    /// The error for a wrong PIN of a token that does not report its tries.
+    private static func wrongPIN(
+        _ tries: CountedTries, _ cause: PKCS11Error, token label: String, _ details: [String: String]
+    ) -> KeychainError {
+        var details = details
+        details["tries"] = tries.isFinal ? "final" : "low"
+        let count = "\(tries.failures) of \(tries.limit) tries are used by Keyfob's count"
+        return KeychainError(
+            .pinIncorrect, "wrong PIN for token \"\(label)\". It does not report its tries; \(count).",
+            remedies: tries.isFinal
+                ? ["Stop unless you are sure.", Remedy("To try", .unlockWithFinalTry(token: label))]
+                : ["Check the PIN source before trying again; nothing is retried automatically."],
+            details: details, cause: cause)
     }
 
     /// Whether the token failed before it accepted or rejected a login.

@@ -7,11 +7,20 @@ import KeyfobOpenSSL
 /// Otherwise a script that runs every minute with an outdated PIN would block the token within the hour. The file
 /// contains salted scrypt hashes, not PINs, and has mode 0600. Every call reads the file again, so that processes learn
 /// from each other at once. Only stored PINs are recorded, not those that a person types.
+///
+/// For tokens that do not report their tries, the memory also counts the wrong PINs since the last successful login.
 public struct WrongPINMemory: Sendable {
     private struct File: Codable {
         var version = 1
         var salt: Data
         var entries: [Entry] = []
+        var counts: [Count] = []
+    }
+
+    /// The number of wrong PINs that a token has refused in a row.
+    private struct Count: Codable {
+        let token: Data
+        var failures: Int
     }
 
     private struct Entry: Codable {
@@ -107,6 +116,55 @@ public struct WrongPINMemory: Sendable {
             let count = content.entries.count
             content.entries.removeAll { $0.token == token }
             return content.entries.count != count
+        }
+    }
+
+    /// The number of wrong PINs that the token has refused since the last successful login, of any origin.
+    ///
+    /// - Parameters:
+    ///   - serial: The token's serial number.
+    ///   - label: The token's label.
+    /// - Returns: The number; 0 for tokens whose tries are not counted here.
+    /// - Throws: `KeychainError` with code `unsafeFile` or `fileUnavailable` if the file cannot be read.
+    package func failures(serial: String, label: String) throws(KeychainError) -> Int {
+        guard let content = try load() else { return 0 }
+        let token = Self.tokenDigest(serial, label, content.salt)
+        return content.counts.first { $0.token == token }?.failures ?? 0
+    }
+
+    /// Counts a wrong PIN that the token refused.
+    ///
+    /// - Parameters:
+    ///   - serial: The token's serial number.
+    ///   - label: The token's label.
+    ///   - deadline: The limit for waiting for another process that writes the file.
+    /// - Throws: `KeychainError` with code `unsafeFile` or `fileUnavailable` if the file cannot be read or written,
+    ///   `timedOut` at `deadline`.
+    package func countFailure(serial: String, label: String, until deadline: Deadline) throws(KeychainError) {
+        try update(until: deadline) { (content: inout File) throws(KeychainError) in
+            let token = Self.tokenDigest(serial, label, content.salt)
+            let failures = (content.counts.first { $0.token == token }?.failures ?? 0) + 1
+            content.counts.removeAll { $0.token == token }
+            content.counts.append(Count(token: token, failures: failures))
+            content.counts.removeFirst(max(0, content.counts.count - Self.capacity))
+            return true
+        }
+    }
+
+    /// Sets the token's count to 0, after a successful login. Writes nothing if it is 0.
+    ///
+    /// - Parameters:
+    ///   - serial: The token's serial number.
+    ///   - label: The token's label.
+    ///   - deadline: The limit for waiting for another process that writes the file.
+    /// - Throws: `KeychainError` with code `unsafeFile` or `fileUnavailable` if the file cannot be read or written,
+    ///   `timedOut` at `deadline`.
+    package func resetFailures(serial: String, label: String, until deadline: Deadline) throws(KeychainError) {
+        guard try failures(serial: serial, label: label) > 0 else { return }
+        try update(until: deadline) { (content: inout File) throws(KeychainError) in
+            let token = Self.tokenDigest(serial, label, content.salt)
+            content.counts.removeAll { $0.token == token }
+            return true
         }
     }
 

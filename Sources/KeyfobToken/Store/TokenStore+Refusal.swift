@@ -9,15 +9,21 @@ extension TokenStore {
     /// For a wrong PIN it says how many tries are left, as far as the token reports that.
     package func refusal(_ error: PKCS11Error, _ operation: TokenOperation) -> KeychainError {
         var flags: TokenFlags = []
+        var tries: CountedTries?
         if error.returnValue == .pinExpired || error.function == .login && error.returnValue == .pinIncorrect {
-            // Needed only for a few words of the message: the refusal is reported even if the token does not answer.
+            // Both are needed only for a few words of the message: the refusal is reported even if the token does not
+            // answer.
             flags = (try? pool().tokenInfo().flags) ?? []
+            tries = try? countedTries()
         }
         if error.function == .login, error.returnValue == .pinIncorrect {
             refusedPIN.withLock { $0 }?()
         }
         let refusal = namingSource(
-            KeychainError.token(error, operation, token: label, serial: uri.serial, flags: flags), error)
+            KeychainError.token(
+                error, operation, token: label, serial: uri.serial, flags: flags, tries: tries,
+                profile: loadedModule?.profile ?? .standard),
+            error)
         if let softHSM, refusal.code == .tokenAbsent {
             // A SoftHSM token consists of files, so do not suggest inserting it.
             return explain(refusal.with(remedies: remediesOfAbsence(from: softHSM)))

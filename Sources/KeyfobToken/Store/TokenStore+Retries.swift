@@ -9,11 +9,6 @@ import Synchronization
 /// empty for a second. A process that reads it in that time finds no token, a token without a PIN, or gets a general
 /// error.
 extension TokenStore {
-    /// Whether the token is managed by SoftHSM, in Keyfob's directory or in another one.
-    private var isInFiles: Bool {
-        softHSM != nil || uri.manufacturer == "SoftHSM project"
-    }
-
     /// Runs `body`, and again if a SoftHSM token was not readable for a moment.
     ///
     /// Safe for calls that are not idempotent: only access to the token fails in this way, before `body` does its own
@@ -202,15 +197,13 @@ extension TokenStore {
     package func publicHalf(_ handle: ObjectHandle, in session: borrowing Session) throws -> TokenObject? {
         for pause in Self.pauses {
             let half = try read(handle, in: session)
-            if try half?.publicKeyHash != nil || !isSoftHSM() { return half }
+            if try half?.publicKeyHash != nil || !profile().has(.failsMomentarily) { return half }
             usleep(pause)
         }
         return try read(handle, in: session)
     }
 
-    /// Sets attributes of an object, and retries on a general error of SoftHSM.
-    ///
-    /// On a busy machine SoftHSM sometimes cannot access the object's file for a moment.
+    /// Sets attributes of an object, and retries on a general error of a token that fails momentarily.
     ///
     /// - Throws: `PKCS11Error`.
     package func setAttributes(
@@ -218,21 +211,29 @@ extension TokenStore {
     ) throws {
         for pause in Self.pauses {
             do throws(PKCS11Error) { return try session.setAttributes(template, of: object) } catch {
-                guard error.returnValue == .generalError, try isSoftHSM() else { throw error }
+                guard error.returnValue == .generalError, try profile().has(.failsMomentarily) else { throw error }
             }
             usleep(pause)
         }
         try session.setAttributes(template, of: object)
     }
 
-    /// Runs a change of one of Keyfob's tokens, up to three times if SoftHSM lost an object that it had just created.
+    /// Runs a change of the token, and again if it failed for a reason that has passed.
     ///
-    /// While other programs write to the same token, SoftHSM sometimes treats its own new object as invalid, and does
-    /// not recover. When `body` throws, it must have undone its changes.
+    /// - While other programs write to one of Keyfob's tokens, SoftHSM sometimes treats its own new object as invalid,
+    ///   and does not recover. The change runs up to three times.
+    /// - A device that is full of used keys is emptied, and the change runs once more.
+    ///
+    /// When `body` throws, it must have undone its changes.
     package func retryingMomentaryFailures<Result>(_ body: () throws -> Result) throws -> Result {
         for pause in Self.pauses.suffix(2) {
             do { return try body() } catch let error as KeychainError {
                 let value = (error.cause as? PKCS11Error)?.returnValue
+                if value == .generalError, let module = loadedModule, module.profile.has(.keepsUsedKeysLoaded) {
+                    forgetHandles()
+                    try reinitialize(module, ifStillIn: module.generation)
+                    break
+                }
                 let isMomentary = [.objectHandleInvalid, .generalError, .functionFailed].contains(value)
                 guard softHSM != nil, isMomentary || error.code == .tokenContractViolation else { throw error }
             }

@@ -23,6 +23,8 @@ package final class TokenStore: Sendable {
     /// Converts the error of an absent token into one about the keychain.
     package let explain: @Sendable (KeychainError) -> KeychainError
     package let configuration: SessionPool.Configuration
+    /// Whether the token is in files that each login rewrites.
+    let isInFiles: Bool
     private let state: Lock<State>
     // These two are read at every operation by all threads at once, so they are not behind the lock.
     private let madePool = AtomicLazyReference<SessionPool>()
@@ -53,7 +55,7 @@ package final class TokenStore: Sendable {
         /// The PIN that the pool was given last, until the logout.
         var given: TokenPIN?
         var handles: [HandleKey: CachedHandle] = [:]
-        /// Whether the token never reuses handles; `nil` before it was asked.
+        /// Whether the token never reuses handles; `nil` to ask its profile.
         var keepsHandles: Bool?
         /// The keys with which the token has refused a mechanism with its parameters.
         ///
@@ -105,8 +107,7 @@ package final class TokenStore: Sendable {
         openModule: @escaping @Sendable () throws -> Module,
         pin: @escaping @Sendable () throws -> TokenPIN?
     ) {
-        // Keyfob's own directory holds only SoftHSM tokens, so there is no need to ask.
-        let keepsHandles = keepsHandles ?? (softHSM == nil ? nil : true)
+        isInFiles = softHSM != nil || TokenProfile(expectedAt: uri).has(.vanishesDuringLogin)
         state = Lock(State(keepsHandles: keepsHandles))
         self.uri = uri
         self.softHSM = softHSM
@@ -334,10 +335,10 @@ package final class TokenStore: Sendable {
 
     /// Whether a handle of this token never comes to name another object within one login.
     ///
-    /// SoftHSM never reuses a handle (measured). Some other tokens reuse the handle of a destroyed object at once.
+    /// Some tokens reuse the handle of a destroyed object at once.
     package func keepsHandles() throws -> Bool {
         if let known = state.withLock({ $0.keepsHandles }) { return known }
-        let keeps = try isSoftHSM()
+        let keeps = try profile().has(.keepsHandles)
         state.withLock { $0.keepsHandles = keeps }
         return keeps
     }
@@ -467,9 +468,9 @@ package final class TokenStore: Sendable {
             try session.findObjects(template).filter { try isCurrent($0, object, in: session) }
         }
         var found = try look()
-        // SoftHSM may miss an object for a moment while another program or pool writes to the token.
+        // An object may be missing for a moment while another program or pool writes to the token.
         for pause in Self.pauses.prefix(6) where found.isEmpty {
-            guard try isSoftHSM() else { break }
+            guard try profile().has(.failsMomentarily) else { break }
             usleep(pause)
             found = try look()
         }

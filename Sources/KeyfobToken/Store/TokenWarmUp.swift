@@ -85,7 +85,7 @@ package final class TokenWarmUp: Sendable {
     private static func map(_ location: ModuleLocation) {
         switch location {
         case .softHSM: SoftHSMDirectory.mapModule()
-        case .path(let path): Module.map(path: path)
+        case .path(let path, _): Module.map(path: path)
         // p11-kit finds the module after it has read its configuration.
         case .registered: break
         }

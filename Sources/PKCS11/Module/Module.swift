@@ -25,8 +25,12 @@ import Synchronization
 
     let functions: FunctionList
     let gate = CallGate()
+    /// What the library says of itself.
+    let identity: TokenProfile.Identity
+    /// The profile of the library, without that of a token.
+    public let profile: TokenProfile
     /// Whether calls that list objects and calls that add one must exclude each other.
-    private let takesTurns = Atomic(false)
+    private let takesTurns: Bool
     private let turn = Lock(Turn.free)
     /// Held around calls that concern slots, and around the opening and closing of sessions. Such a call may never end:
     /// never wait for this lock without a deadline while other threads wait for the caller.
@@ -75,14 +79,35 @@ import Synchronization
         self.name = name
         self.initializationArguments = initializationArguments
         self.release = release
-        let isOurs = try Self.initialize(functions, of: path, arguments: initializationArguments)
+        let isOurs: Bool
+        do throws(PKCS11Error) {
+            isOurs = try Self.initialize(functions, of: path, arguments: initializationArguments)
+        } catch {
+            release?()
+            throw error
+        }
+        identity = Self.identity(of: functions, path)
+        profile = TokenProfile(of: identity)
+        takesTurns = profile.has(.listsAlone)
         lifecycle.withLock { $0.isOurs = isOurs }
-        // A module that does not name its manufacturer is assumed to be thread-safe.
-        takesTurns.store((try? info())?.manufacturer == "SoftHSM", ordering: .relaxed)
         endWithProcess()
     }
 
-    /// Runs a call that lists the objects of a token or adds one; with SoftHSM, one such call at a time.
+    /// What an initialised library says of itself; only its path if it does not answer.
+    private static func identity(of functions: FunctionList, _ path: String) -> TokenProfile.Identity {
+        var identity = TokenProfile.Identity(file: path)
+        var info = CK_INFO()
+        guard let getInfo = unsafe functions.table.pointee.C_GetInfo,
+            PendingCalls.during(.getInfo, of: path, { unsafe getInfo(&info) }) == CKR_OK
+        else { return identity }
+        let answer = ModuleInfo(info)
+        (identity.libraryManufacturer, identity.libraryDescription, identity.libraryVersion) =
+            (answer.manufacturer, answer.libraryDescription, answer.libraryVersion)
+        return identity
+    }
+
+    /// Runs a call that lists the objects of a token or adds one; one at a time if the library has the quirk
+    /// `listsAlone`.
     ///
     /// SoftHSM 2.6 creates the file of a new object before it takes the lock of its list. A thread that lists the
     /// objects in between loads the half-written file as a second object, as if another process had made it. The
@@ -96,7 +121,7 @@ import Synchronization
     func inTurn(
         _ function: PKCS11Function, until deadline: Deadline? = nil, _ call: () -> CK_RV
     ) throws(PKCS11Error) -> CK_RV {
-        guard takesTurns.load(ordering: .relaxed) else {
+        guard takesTurns else {
             return PendingCalls.during(function, of: path, call)
         }
         let own: Turn = function == .generateKeyPair ? .generating : .taken

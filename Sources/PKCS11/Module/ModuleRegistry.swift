@@ -109,6 +109,7 @@ extension Module {
         return try ModuleRegistry.module(resolved, until: deadline) { () throws(PKCS11Error) in
             // p11-kit would print the message that the error contains.
             p11_kit_be_quiet()
+            LoadObserver.note(resolved)
             let list = unsafe PendingCalls.during(.moduleLoad, of: resolved) { unsafe p11_kit_module_load(resolved, 0) }
             guard let list = unsafe list else {
                 let message = unsafe p11_kit_message()
@@ -210,7 +211,7 @@ extension Module {
         // Keep the library mapped for ever: OpenSSL inside SoftHSM leaves destructors that run when a thread ends, and
         // other modules have threads of their own. If dlopen fails, only this protection is lost.
         if path.contains("/") { _ = unsafe dlopen(path, RTLD_LAZY | RTLD_NODELETE) }
-        // If the initialiser throws, all properties are set, so `deinit` runs and releases the list.
+        LoadObserver.note(path)
         return try Module(
             functions: functions, path: path, name: name, initializationArguments: initializationArguments
         ) { unsafe p11_kit_module_release(functions.table) }

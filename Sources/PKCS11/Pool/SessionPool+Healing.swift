@@ -191,7 +191,9 @@ extension SessionPool {
                 recovery.loginFailure = nil
                 return false
             }
-            if recovery.loginFailure == nil, Self.beforePINCheck.contains(error.returnValue) {
+            // A device that is full of used keys fails before the check as well.
+            let isFull = error.returnValue == .generalError && module.profile.has(.keepsUsedKeysLoaded)
+            if recovery.loginFailure == nil, isFull || Self.beforePINCheck.contains(error.returnValue) {
                 recovery.policy.giveBackLogin()
             }
             recovery.loginFailure = error
@@ -239,7 +241,9 @@ extension SessionPool {
         _ error: PKCS11Error, isIdempotent: Bool, generation: Int, _ state: Lock<State>,
         _ recovery: inout RecoveryAttempt
     ) throws {
-        let situation = RecoveryPolicy.Situation(isIdempotent: isIdempotent, isLate: recovery.isLate())
+        let situation = RecoveryPolicy.Situation(
+            isIdempotent: isIdempotent, isLate: recovery.isLate(),
+            keepsUsedKeysLoaded: module.profile.has(.keepsUsedKeysLoaded))
         var step = recovery.policy.step(after: error.returnValue, situation)
         if step == .probe {
             let deadline = recovery.deadline ?? .after(configuration.deadline)

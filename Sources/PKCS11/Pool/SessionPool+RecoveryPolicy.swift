@@ -26,6 +26,8 @@ extension SessionPool {
             var isIdempotent = true
             /// Whether two seconds have passed, or the caller's deadline.
             var isLate = false
+            /// Whether the device may be full of used keys, so that a general error needs no probe.
+            var keepsUsedKeysLoaded = false
         }
 
         private var pauses = 0
@@ -58,7 +60,8 @@ extension SessionPool {
         /// Returns the step after a refusal.
         mutating func step(after value: ReturnValue, _ situation: Situation) -> Step {
             guard situation.isIdempotent, !situation.isLate else { return .fail }
-            switch value.recovery {
+            let isFull = situation.keepsUsedKeysLoaded && value == .generalError
+            switch isFull ? .reloadModule : value.recovery {
             case .retry:
                 guard pauses < Self.pauseLengths.count else { return .fail }
                 pauses += 1

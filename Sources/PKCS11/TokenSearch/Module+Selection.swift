@@ -67,10 +67,10 @@ extension Module {
                 guard uri.matches(info) else { continue }
                 let isInItsSlot = uri.namesSlot ? try uri.matches(slot.info(until: deadline), id: slot.id) : true
                 if isInItsSlot { result.append((slot, info)) }
-                // SoftHSM's serial numbers are random, so the first match is the only one, and the other slots need not
-                // be asked. Asking makes SoftHSM read the token's file, which is empty while another process logs in to
-                // that token. SoftHSM may then treat that token as broken from then on.
-                if isExact, info.manufacturer == "SoftHSM project" {
+                // The first match is the only one, and the other slots need not be asked. Asking makes SoftHSM read the
+                // token's file, which is empty while another process logs in to that token. SoftHSM may then treat that
+                // token as broken from then on.
+                if isExact, profile(of: info).has(.uniqueSerials) {
                     // A token that could not be read is a different one.
                     failure = nil
                     break

@@ -32,6 +32,25 @@ import Testing
         #expect(try memory.contains(pin("1111"), serial: "b", label: "x"))
     }
 
+    @Test func `wrong PINs of a token are counted until a login, also by another process`() throws {
+        #expect(try memory.failures(serial: "a", label: "x") == 0)
+        for _ in 1...2 { try memory.countFailure(serial: "a", label: "x", until: patience) }
+        let other = WrongPINMemory(directories: Directories(root: URL(fileURLWithPath: directory.path)))
+        #expect(try other.failures(serial: "a", label: "x") == 2)
+        #expect(try other.failures(serial: "a", label: "y") == 0)
+        try other.resetFailures(serial: "a", label: "x", until: patience)
+        #expect(try memory.failures(serial: "a", label: "x") == 0)
+    }
+
+    @Test func `the counts of other tokens are kept, and the oldest are dropped when there are too many`() throws {
+        for number in 0...WrongPINMemory.capacity {
+            try memory.countFailure(serial: "\(number)", label: "x", until: patience)
+        }
+        #expect(try memory.failures(serial: "0", label: "x") == 0)
+        #expect(try memory.failures(serial: "1", label: "x") == 1)
+        #expect(try memory.failures(serial: "\(WrongPINMemory.capacity)", label: "x") == 1)
+    }
+
     @Test func `a wrong PIN is not recorded any more after the token gets another PIN`() throws {
         let (one, two) = (Data([1]), Data([2]))
         try memory.remember(pin("1111"), serial: "a", label: "x", edition: one, until: patience)

@@ -1,0 +1,13 @@
+package import PKCS11
+
+/// What the token does differently from others.
+extension TokenStore {
+    /// The profile of the token and its library. Keyfob's own tokens are not asked.
+    ///
+    /// - Throws: `PKCS11Error` if the token does not answer; errors of loading the module.
+    package func profile() throws -> TokenProfile {
+        if softHSM != nil { return .ownTokens }
+        let pool = try pool()
+        return try pool.module.profile(of: pool.tokenInfo())
+    }
+}
