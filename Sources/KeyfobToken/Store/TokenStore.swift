@@ -121,6 +121,13 @@ package final class TokenStore: Sendable {
     /// The token's label, for messages.
     package var label: String { uri.token ?? uri.serial ?? "token" }
 
+    /// The token's URI with the label that the token had when it was last found.
+    package var currentURI: PKCS11URI {
+        var uri = uri
+        if let label = madePool.load()?.foundLabel { uri.token = label }
+        return uri
+    }
+
     /// The module, if it is loaded.
     package var loadedModule: Module? { madePool.load()?.module }
 
