@@ -102,7 +102,11 @@ struct KeychainReport {
 
     /// Explains how the passwords are protected.
     var protection: [String] {
-        var lines = ["Each password has its own key, wrapped by a key that cannot leave the token."]
+        var lines = [
+            configuration.takesPasswords
+                ? "Each password has its own key, wrapped by a key that cannot leave the token."
+                : "It takes no passwords: no key on its token seals them.",
+        ]
         if isWithoutLogin {
             lines.append("The token requires no login: any program that can use it can open the keychain.")
         } else if configuration.sealedPIN != nil {
@@ -128,7 +132,8 @@ struct KeychainReport {
             "keychain": configuration.name, "default": isDefault, "state": state.rawValue, "until": expiry,
             "location": location?.name, "token": tokenLabel, "token_uri": configuration.shownTokenURI,
             "token_present": token != nil, "token_model": token?.model, "token_manufacturer": token?.manufacturer,
-            "token_serial": token?.serialNumber, "protection_notes": protection, "password_count": passwords,
+            "token_serial": token?.serialNumber, "wrap_suite": configuration.wrapSuite,
+            "protection_notes": protection, "password_count": passwords,
             "certificate_count": certificates, "key_count": keys, "expired": expired,
         ]
         if let nextExpiry {

@@ -155,15 +155,7 @@ enum TokenChoice {
             }
             return [(module, .registered(name))]
         } catch let error as PKCS11Error {
-            // The detail starts with the path. If the module was named by its path, the message has it already.
-            let detail = error.detail ?? error.returnValue.name
-            let reason = name.flatMap { detail.hasPrefix($0 + ": ") ? String(detail.dropFirst($0.count + 2)) : nil }
-            throw KeychainError(
-                .moduleNotLoaded,
-                "\(name.map { "PKCS#11 module \"\(TerminalSafe.text($0))\"" } ?? "a PKCS#11 module") cannot be loaded: "
-                    + "\(reason ?? detail).",
-                hint: "Install the package that has it, or correct the path (--module, KEYFOB_MODULE).",
-                details: name.map { ["module": $0] } ?? [:], cause: error)
+            throw KeychainError.module(error, named: name)
         }
     }
 }
