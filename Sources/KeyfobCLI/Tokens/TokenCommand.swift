@@ -9,7 +9,10 @@ struct TokenCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "token", "The tokens of this machine.",
         examples: Examples("keyfob token ls", "keyfob token show --objects", "keyfob token mechanisms login"),
-        subcommands: [TokenListCommand.self, TokenShowCommand.self, TokenMechanismsCommand.self])
+        subcommands: [
+            TokenListCommand.self, TokenShowCommand.self, TokenMechanismsCommand.self, TokenInitCommand.self,
+            TokenPINCommand.self, TokenRenameCommand.self, TokenRemoveCommand.self,
+        ])
 }
 
 /// `keyfob token ls`: lists the tokens.
@@ -123,7 +126,7 @@ struct TokenShowCommand: OutputCommand {
             "label": info.label, "serial": info.serialNumber, "manufacturer": info.manufacturer, "model": info.model,
             "module": token.module, "module_path": token.slot.module.path,
             "module_version": module.libraryVersion.description, "cryptoki": module.cryptokiVersion.description,
-            "uri": info.uri.description, "pin": pinState(info), "write_protected": info.flags.contains(.writeProtected),
+            "uri": info.uri.description, "pin": info.pinState, "write_protected": info.flags.contains(.writeProtected),
             "keychain": token.keychain?.name, "keychain_names": keychains,
         ]
         if let contents {
@@ -147,7 +150,7 @@ struct TokenShowCommand: OutputCommand {
         var lines = [
             ("token", info.label), ("serial", info.serialNumber), ("model", "\(info.manufacturer) \(info.model)"),
             ("module", "\(token.slot.module.path) (\(module.libraryDescription) \(module.libraryVersion))"),
-            ("PIN", pinState(info)), ("uri", info.uri.description),
+            ("PIN", info.pinState), ("uri", info.uri.description),
         ]
         if !keychains.isEmpty {
             lines.append((keychains.count == 1 ? "keychain" : "keychains", keychains.joined(separator: ", ")))
@@ -177,15 +180,6 @@ struct TokenShowCommand: OutputCommand {
         var rows = table.rendered(width: StandardOutput.terminalWidth, colour: colour)
         if rows.hasSuffix("\n") { rows.removeLast() }
         return Table.pairs(lines) + "\n\n" + rows
-    }
-
-    private func pinState(_ info: TokenInfo) -> String {
-        if info.flags.contains(.userPINLocked) { return "blocked" }
-        if info.flags.contains(.userPINFinalTry) { return "set, ONE try left" }
-        if info.flags.contains(.userPINCountLow) { return "set, a few tries left" }
-        if !info.flags.contains(.loginRequired) { return "not required: any program can use the token" }
-        guard info.flags.contains(.userPINInitialized) else { return "not set" }
-        return info.flags.contains(.userPINToBeChanged) ? "set, must be changed" : "set, tries ok"
     }
 }
 
