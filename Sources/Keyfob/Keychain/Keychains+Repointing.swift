@@ -20,8 +20,8 @@ extension Keychains {
     ///   - options: The options for opening the keychain.
     /// - Returns: The new configuration.
     /// - Throws: `KeychainError` with code `noSuchKeychain`, `refused` for a token that Keyfob made,
-    ///   `wrappingKeyMissing` or `vaultDamaged` if the token does not open the vault, `itemNotFound` if it has none of the listed objects,
-    ///   and the errors of `Keychain.unlock()`. The keychain then keeps its token.
+    ///   `wrappingKeyMissing` or `vaultDamaged` if the token does not open the vault, `itemNotFound` if it has none of
+    ///   the listed objects, and the errors of `Keychain.unlock()`. The keychain then keeps its token.
     @discardableResult
     public func repoint(
         _ name: String, to token: PKCS11URI, in module: ModuleLocation, options: Keychain.Options = .init()

@@ -90,7 +90,9 @@ public struct TokenAdministration: Sendable {
         try forgetRefusedPINs(of: former)
         let made = try info()
         guard let pin else { return made }
-        do throws(KeychainError) { try initializePIN(pin, securityOfficerPIN, made) } catch {
+        // NSS is uninitialised until it has a user PIN, and has an empty SO PIN until then.
+        let officer = made.flags.contains(.tokenInitialized) ? securityOfficerPIN : SecretBytes(utf8: "")
+        do throws(KeychainError) { try initializePIN(pin, officer, made) } catch {
             throw error.with(message: "token \"\(made.label)\" is initialised, but has no PIN: \(error.message)")
         }
         return try info()
@@ -293,13 +295,14 @@ public struct TokenAdministration: Sendable {
                 .timedOut, "another program uses token \"\(info.label)\"; nothing was changed.",
                 ["Try again when that program has ended."])
         case .functionNotSupported, .userTypeInvalid,
+            .argumentsBad where error.function == .initializeToken,
             .generalError where error.function == .login,
             .functionFailed where error.function == .login:
             return make(
                 .mechanismUnsupported,
                 "token \"\(info.label)\" cannot \(operation.verb) through PKCS#11 (\(error.returnValue.name) from "
                     + "\(error.function.rawValue)); nothing was changed.",
-                ["Use the tool of its maker, such as ykman or pkcs15-tool for a card, or certutil for NSS."])
+                ["Use the tool of its maker, such as ykman, pkcs15-tool, tpm2_ptool, pkcsconf or certutil."])
         default: return KeychainError.token(error, operation, token: info.label, serial: info.serialNumber)
         }
     }

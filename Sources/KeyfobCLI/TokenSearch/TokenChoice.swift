@@ -45,8 +45,9 @@ enum TokenChoice {
         guard let token = initialized.first else {
             guard found.isEmpty else {
                 throw KeychainError(
-                    .refused, "the token is not initialised, and keyfob does not initialise existing tokens.",
-                    hint: "Initialise it with its vendor's tool, or: pkcs11-tool --init-token --init-pin")
+                    .refused, "the token is not initialised.",
+                    hint: "Initialise it: keyfob token init \(ShellWord.operand(name ?? "NAME")). "
+                        + "If it has no PIN yet: keyfob token pin set \(ShellWord.operand(name ?? "NAME"))")
             }
             if let name, let own = try TokenInventory.own().matches(name).first {
                 let keychains = own.keychains.map { "\"\($0)\"" }.joined(separator: ", ")

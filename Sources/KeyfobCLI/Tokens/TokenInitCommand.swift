@@ -75,7 +75,7 @@ struct TokenInitCommand: OutputCommand {
                 "Initialise token \"\(token.title)\"? \(loss) This cannot be undone.",
                 typing: info.label.isEmpty ? name : info.label, of: "token")
         }
-        let officer = try pins.securityOfficerPIN(info, global)
+        let officer = try pins.initialSecurityOfficerPIN(info, global)
         let pin = pins.newPinSource == nil && !global.terminal.canAsk ? nil : try pins.newPIN(newLabel, global)
         let made = try administration.initialize(label: newLabel, securityOfficerPIN: officer, pin: pin)
         let next = pin == nil ? " It has no PIN yet: keyfob token pin set \(ShellWord.operand(made.label))" : ""

@@ -33,16 +33,21 @@ struct TokenPINOptions: ParsableArguments {
     /// Reads the SO PIN from its source, or asks for it.
     ///
     /// Before the first user PIN, NSS has an empty SO PIN, and no source gives an empty one. So a token that requires
-    /// no login gets the empty PIN unless the user gives another.
+    /// no login, or calls itself uninitialised, gets the empty PIN unless the user gives another.
     ///
     /// - Throws: `KeychainError` of the source; `pinRequired` if the question cannot be asked.
     func securityOfficerPIN(_ info: TokenInfo, _ global: GlobalOptions) throws -> SecretBytes {
-        if soPinSource == nil, info.flags.contains(.tokenInitialized), !info.flags.contains(.loginRequired) {
-            return SecretBytes(utf8: "")
-        }
-        let isNew = !info.flags.contains(.tokenInitialized)
-        return try Self.read(
-            soPinSource, isNew ? .newSecurityOfficer(token: info.label) : .securityOfficer(token: info.label), global)
+        let isUsual = info.flags.isSuperset(of: [.loginRequired, .tokenInitialized])
+        if soPinSource == nil, !isUsual { return SecretBytes(utf8: "") }
+        return try Self.read(soPinSource, .securityOfficer(token: info.label), global)
+    }
+
+    /// Reads the SO PIN for initialising a token: its present one, or a new one if it was never initialised.
+    ///
+    /// - Throws: `KeychainError` of the source; `pinRequired` if the question cannot be asked.
+    func initialSecurityOfficerPIN(_ info: TokenInfo, _ global: GlobalOptions) throws -> SecretBytes {
+        guard !info.flags.contains(.tokenInitialized) else { return try securityOfficerPIN(info, global) }
+        return try Self.read(soPinSource, .newSecurityOfficer(token: info.label), global)
     }
 
     private static func read(_ source: String?, _ purpose: PINPurpose, _ global: GlobalOptions) throws -> SecretBytes {

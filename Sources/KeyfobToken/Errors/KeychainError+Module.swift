@@ -24,12 +24,12 @@ extension KeychainError {
         guard error.function != .initialize else {
             // Libraries with a daemon report a stopped daemon with one of several general errors.
             let detail = error.detail.map { " (\($0))" } ?? ""
+            let cause: Remedy = error.returnValue == .argumentsBad
+                ? "It wants parameters, as NSS does. Register it with p11-kit (x-init-reserved), and use that name."
+                : "Is the service behind it running, and its device plugged in? Start the service and try again."
             return KeychainError(
                 .moduleNotLoaded, "\(subject) cannot be started: \(error.returnValue.name) from C_Initialize\(detail).",
-                remedies: [
-                    "Is the service behind it running, and its device plugged in? Start the service and try again.",
-                    Remedy("See which tokens are present", .listTokens),
-                ],
+                remedies: [cause, Remedy("See which tokens are present", .listTokens)],
                 details: details, cause: error)
         }
         // The detail starts with the path. If the module was named by its path, the message contains it already.

@@ -78,7 +78,7 @@ extension Module {
     ) throws(PKCS11Error) -> [(slot: Slot, info: TokenInfo)] {
         var result: [(slot: Slot, info: TokenInfo)] = []
         if uri.namesLibrary, try !uri.matches(info()) { return [] }
-        let isExact = uri.serial != nil && uri.token != nil
+        let isExact = uri.hasOwnSerial && uri.token != nil
         let slots = try slots(until: deadline)
         for slot in isExact ? slots.likeliestFirst(serial: uri.serial) : slots
         where uri.slotID == nil || uri.slotID == slot.id {

@@ -13,13 +13,15 @@ extension PKCS11URI {
             && Self.fits(serial, info.serialNumber)
     }
 
+    /// Whether the serial number is one that no other token of the module has: not only zeros.
+    var hasOwnSerial: Bool { serial?.contains { $0 != "0" && $0 != " " } ?? false }
+
     /// The URI without the token's label; `nil` if the rest does not identify the token.
     ///
     /// The label of a card can change, for example with a certificate on it. Some modules give each token a serial
     /// number of zeros, so only the label distinguishes their tokens.
     package var ignoringLabel: PKCS11URI? {
-        let isDistinct = serial?.contains { $0 != "0" && $0 != " " } ?? false
-        guard token != nil, manufacturer != nil, model != nil, isDistinct else { return nil }
+        guard token != nil, manufacturer != nil, model != nil, hasOwnSerial else { return nil }
         var uri = self
         uri.token = nil
         return uri
