@@ -16,10 +16,20 @@ struct TokenRemoveCommand: OutputCommand {
     @Argument(help: "Label or PKCS#11 URI of the token.", completion: NameCompletion.tokens)
     var name: String
 
+    @Flag(help: "Succeed if there is no such token.")
+    var ifExists = false
+
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(_ output: Output) throws {
-        let token = try NamedToken(name, global)
+        let token: NamedToken
+        do { token = try NamedToken(name, global) } catch let error as KeychainError
+            where ifExists && error.code == .tokenAbsent
+        {
+            return try output.emit(
+                Document(["token": name, "action": "none", "changed": false, "dry_run": global.dryRun]),
+                sentence: "Nothing to do: there is no token \"\(TerminalSafe.text(name))\".")
+        }
         guard let own = try token.own() else {
             throw KeychainError(
                 .refused,

@@ -1,8 +1,18 @@
 import Foundation
-import PKCS11
+package import PKCS11
 
-/// Tokens that may be an absent one under another label or serial number.
+/// Tokens whose label has changed, and tokens that may be an absent one under another label or serial number.
 extension TokenStore {
+    /// The module, if it is loaded.
+    package var loadedModule: Module? { loadedPool?.module }
+
+    /// The token's URI with the label that the token had when it was last found.
+    package var currentURI: PKCS11URI {
+        var uri = uri
+        if let label = loadedPool?.foundLabel { uri.token = label }
+        return uri
+    }
+
     /// Adds to the error of an absent token the tokens of its kind that are present instead.
     ///
     /// Some modules give each token a serial number of zeros. If the label of such a token changes, nothing shows which
