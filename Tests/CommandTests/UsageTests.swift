@@ -25,13 +25,10 @@ import Testing
         #expect(try list.output == household.keyfob([noun, "ls"]).output)
         for verb in ["remove", "delete"] {
             let result = try household.keyfob([noun, verb, "nobody", "--yes"])
-            guard noun == "token" else {
-                #expect(result.status == 3 && result.output.isEmpty, "\(noun) \(verb): \(result.error)")
-                let quiet = try household.keyfob([noun, verb, "nobody", "--yes", "--if-exists"])
-                #expect(quiet.status == 0, "\(noun) \(verb): \(quiet.error)")
-                continue
-            }
-            #expect(result.status == 2 && !result.error.contains("Did you mean"), "\(result.error)")
+            let missing: Int32 = noun == "token" ? 7 : 3
+            #expect(result.status == missing && result.output.isEmpty, "\(noun) \(verb): \(result.error)")
+            let quiet = try household.keyfob([noun, verb, "nobody", "--yes", "--if-exists"])
+            #expect(quiet.status == 0, "\(noun) \(verb): \(quiet.error)")
         }
     }
 
@@ -45,7 +42,7 @@ import Testing
         #expect(try household.keyfob([noun, "ls", "--format", "tsv"]).output.isEmpty)
     }
 
-    @Test(arguments: ["secret", "identity", "cert", "key", "trust", "keychain"], ["destroy", "erase", "del", "Remove"])
+    @Test(arguments: ["secret", "identity", "cert", "key", "trust", "keychain", "token"], ["destroy", "erase", "del", "Remove"])
     func `the unknown word for a removal gets the hint rm and nothing else`(noun: String, word: String) throws {
         let result = try Tool.keyfob([noun, word, "x"]).run()
         #expect(result.status == 2 && result.error.contains("Did you mean \"rm\"?"), "\(result.error)")

@@ -38,6 +38,9 @@
 //   growing=N                              the next N times that the length of a label is requested, it is 200 bytes
 //                                          longer afterwards
 //   slot=NAME                              NAME is the description of every slot
+//   label=NAME                             NAME is the label of every initialised token
+//   no-serial                              the serial number of every token consists of zeros
+//   start-fails=RV                         C_Initialize answers RV; decimal
 //   stumble=N                              the next N changes of attributes fail in general
 //   blind=N                                the next N searches find nothing
 //   stranger                               the token is of another maker than SoftHSM
@@ -198,6 +201,9 @@ static CK_RV initialize(CK_VOID_PTR arguments) {
         note("initializing");
         sleep(600);
     }
+    char answer[24];
+    if (says("start-fails", answer, sizeof answer))
+        return strtoul(answer, NULL, 10);
     CK_RV result = theirs->C_Initialize(arguments);
     return is_private && result == CKR_CRYPTOKI_ALREADY_INITIALIZED ? CKR_OK : result;
 }
@@ -384,6 +390,13 @@ static CK_RV token_info(CK_SLOT_ID slot, CK_TOKEN_INFO_PTR info) {
         info->flags |= CKF_WRITE_PROTECTED;
     if (refuses("stranger"))
         memcpy(info->manufacturerID, "A STRANGER", 10);
+    char name[sizeof info->label + 1];
+    if ((info->flags & CKF_TOKEN_INITIALIZED) != 0 && says("label", name, sizeof name)) {
+        memset(info->label, ' ', sizeof info->label);
+        memcpy(info->label, name, strlen(name));
+    }
+    if (refuses("no-serial"))
+        memset(info->serialNumber, '0', sizeof info->serialNumber);
     return result;
 }
 

@@ -87,6 +87,22 @@ public struct PINPurpose: Sendable, Hashable {
             remedies: [giveSource(.securityOfficerPINSource)])
     }
 
+    /// A new user PIN for a token, asked for twice.
+    public static func newPIN(token label: String) -> PINPurpose {
+        PINPurpose(
+            prompt: "New PIN for token \"\(label)\"", confirms: true,
+            absence: "the new PIN of token \"\(label)\" is needed and there is no terminal to ask for it.",
+            remedies: [giveSource(.newPINSource)])
+    }
+
+    /// A new SO PIN for a token that was never initialised, asked for twice.
+    public static func newSecurityOfficer(token label: String) -> PINPurpose {
+        PINPurpose(
+            prompt: "New SO PIN (PUK) for token \"\(label)\"", confirms: true,
+            absence: "a new SO PIN for token \"\(label)\" is needed and there is no terminal to ask for it.",
+            remedies: [giveSource(.securityOfficerPINSource)])
+    }
+
     /// The passphrase of a file that is read or, with `isNew`, written.
     public static func file(_ name: String, isNew: Bool = false) -> PINPurpose {
         var purpose = PINPurpose(

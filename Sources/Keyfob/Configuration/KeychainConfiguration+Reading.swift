@@ -47,6 +47,10 @@ extension KeychainConfiguration {
             guard let text = value.text else { return nil }
             wrappingKeyID = text
         }
+        if let value = file["wrapSuite"] {
+            guard let text = value.text else { return nil }
+            wrapSuite = text
+        }
     }
 
     /// Returns the time that a text such as `2026-11-21T14:34:37Z` states.

@@ -36,13 +36,23 @@ public struct KeychainConfiguration: Encodable, Sendable {
     /// The vault names the key too. An attacker who can write only the vault cannot choose another key pair, nor make
     /// the key an ordinary item.
     package var wrappingKeyID: String?
+    /// The wrap suite by its JOSE name, or ``noWrapSuite``.
+    package var wrapSuite: String?
     /// The time at which the keychain was made.
     public var created: Date
 
     private enum CodingKeys: String, CodingKey {
         case schema, name, uuid, token, module, pinSource, sealedPIN, recoverySeal, unlockTimeout, accessGroups
-        case wrappingKeyID, created
+        case wrappingKeyID, wrapSuite, created
     }
+
+    /// The wrap suite of a keychain whose token wraps no keys.
+    package static let noWrapSuite = "none"
+
+    /// Whether passwords can be stored: a key on the token seals them.
+    ///
+    /// A keychain without such a key holds keys, certificates and identities.
+    public var takesPasswords: Bool { wrapSuite != Self.noWrapSuite }
 
     /// The label of the first key that seals passwords.
     ///

@@ -118,6 +118,7 @@ extension KeychainIntegrity {
 
     /// The finding about a vault without an active wrapping key.
     private func inactiveWrappingKeys() throws -> [VaultFinding] {
+        guard keychain.configuration.takesPasswords else { return [] }
         guard try !keychain.vaultRows.wrappingKeyRows().contains(where: \.isActive) else { return [] }
         return [
             VaultFinding(

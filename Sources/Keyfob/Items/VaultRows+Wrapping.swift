@@ -9,6 +9,7 @@ extension VaultRows {
     ///
     /// Uses one token operation for each secret key, and one more the first time. A key pair needs none.
     func recipients(of rowKey: SecretBytes, _ keys: VaultKeys) throws -> [Recipient] {
+        try keychain.requireSealing()
         let active = try wrappingKeyRows().filter(\.isActive)
         let rows = try active.filter { try isOwn($0, keys) }
         guard !rows.isEmpty else {
@@ -113,6 +114,7 @@ extension VaultRows {
 
     /// The wrapping keys of the vault.
     func wrappingKeyRows() throws -> [WrappingKeyRow] {
+        guard keychain.configuration.takesPasswords else { return [] }
         let cached = keychain.lockState.withLock { $0.wrappingKeys }
         guard cached.isEmpty else { return cached }
         let rows = try keychain.store.read { try $0.wrappingKeys() }

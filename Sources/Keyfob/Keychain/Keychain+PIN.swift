@@ -54,7 +54,8 @@ extension Keychain {
     }
 
     var pinPurpose: PINPurpose {
-        configuration.sealedPIN == nil ? .unlock(keychain: name) : .passphrase(keychain: name)
+        guard hasVault else { return .token(token.label) }
+        return configuration.sealedPIN == nil ? .unlock(keychain: name) : .passphrase(keychain: name)
     }
 
     /// The token's PIN: the secret itself, or the PIN that the secret unseals.

@@ -54,17 +54,6 @@ extension Keychain {
 }
 
 extension Keychain {
-    /// The JOSE name of the suite that wraps the keys of the passwords, such as `A256GCMKW`.
-    ///
-    /// Reads the vault, and needs no login.
-    ///
-    /// - Returns: The name; `nil` if the keychain has no wrapping key.
-    /// - Throws: `KeychainError` if the vault cannot be read.
-    @available(*, noasync, message: "reads the vault; call it from a thread of your own")
-    public func wrapSuite() throws -> String? {
-        try vaultRows.wrappingKeyRows().first(where: \.isActive)?.suite
-    }
-
     /// The label of the keychain's token.
     public var tokenLabel: String { token.label }
 }

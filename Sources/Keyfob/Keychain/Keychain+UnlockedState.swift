@@ -25,13 +25,19 @@ extension Keychain {
     func leaveUnlocked(
         pin: SecretBytes, _ keys: VaultKeys, timeout: Int? = nil
     ) throws -> UnlockedState.Location {
-        try unlockedState.store(
-            encode(pin: pin, metadataKey: keys.metadataKey), for: stateName,
+        guard hasVault else {
+            throw KeychainError(
+                .refused, "token \"\(token.label)\" was opened without a keychain, so it cannot stay unlocked.",
+                remedies: [Remedy("Make a keychain on it", .createKeychain)])
+        }
+        return try unlockedState.store(
+            Self.encode(pin: pin, metadataKey: keys.metadataKey, vault: store.identity), for: stateName,
             timeout: timeout ?? configuration.unlockTimeout)
     }
 
     /// Restores the state that another process has stored; `nil` if there is none.
     func restoreUnlockedState() throws -> VaultKeys? {
+        guard hasVault else { return nil }
         let lockings = lockState.withLock { $0.lockings }
         guard let payload = try unlockedState.load(stateName),
             let (pin, metadataKey, vault) = Self.decode(payload)
@@ -65,9 +71,9 @@ extension Keychain {
     }
 
     // The payload: the PIN's length in two bytes, the PIN, the metadata key, the vault's identity.
-    private func encode(pin: SecretBytes, metadataKey: SecretBytes) -> SecretBytes {
+    static func encode(pin: SecretBytes, metadataKey: SecretBytes, vault: Data) -> SecretBytes {
         let length = UInt16(truncatingIfNeeded: pin.count).bigEndianBytes
-        return SecretBytes(joining: [SecretBytes(length), pin, metadataKey, SecretBytes(store.identity)])
+        return SecretBytes(joining: [SecretBytes(length), pin, metadataKey, SecretBytes(vault)])
     }
 
     static func decode(_ payload: SecretBytes) -> (pin: SecretBytes, metadataKey: SecretBytes, vault: Data)? {

@@ -123,7 +123,7 @@ extension Keychain {
         let stored = source.isInteractive ? nil : source
         let pin = try pin(from: secret, isRecoveryCode: false, stored: stored)
         let keys = try logIn(pin: pin, stored: stored)
-        if options.isOneShot, case .file = source.kind, configuration.sealedPIN == nil {
+        if options.isOneShot, hasVault, case .file = source.kind, configuration.sealedPIN == nil {
             // Any process of this user can read a PIN from a file, so keeping it in memory until the next boot protects
             // it equally well and saves a login for every command. A PIN from another source was given for this command
             // only; `unlock` keeps it. Commands also work without the state, but are slower.
@@ -187,6 +187,7 @@ extension Keychain {
             try token.login(unlessRefusedSince: attempts)
             let keys = try unwrapMetadataKey()
             try token.didLogIn()
+            recordLabel()
             let isLocked = lockState.withLock { state in
                 if state.lockings == lockings { state.keys = keys }
                 return state.keys == nil
@@ -218,7 +219,10 @@ extension Keychain {
 
     /// Unwraps the metadata key with one token operation.
     func unwrapMetadataKey() throws -> VaultKeys {
-        let rows = try store.read { try $0.wrappingKeys() }
+        let all = try store.read { try $0.wrappingKeys() }
+        guard configuration.takesPasswords else { return try bareMetadataKey(all) }
+        // A row without a suite counts only if the configuration says so too.
+        let rows = all.filter { $0.suite != KeychainConfiguration.noWrapSuite }
         guard let row = rows.last(where: \.isActive) ?? rows.last else {
             throw KeychainError(
                 .wrappingKeyMissing, "keychain \"\(name)\" has no wrapping key.",

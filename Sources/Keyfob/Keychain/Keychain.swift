@@ -26,6 +26,9 @@ public final class Keychain: Sendable {
     /// The configuration: where the keychain is and how it is opened.
     public let configuration: KeychainConfiguration
 
+    /// Whether the keychain has a vault on disk. Without one, it is a token that was opened without a keychain.
+    public let hasVault: Bool
+
     let directories: Directories
     let options: Options
     let store: any ItemStore
@@ -104,9 +107,10 @@ public final class Keychain: Sendable {
 
     init(
         configuration: KeychainConfiguration, directories: Directories, options: Options, store: any ItemStore,
-        token: TokenStore, lockState: Lock<LockState>
+        token: TokenStore, lockState: Lock<LockState>, hasVault: Bool = true
     ) {
         name = configuration.name
+        self.hasVault = hasVault
         self.configuration = configuration
         self.directories = directories
         self.options = options
@@ -142,7 +146,9 @@ public final class Keychain: Sendable {
     func writer(_ keys: VaultKeys) -> TokenWriter {
         TokenWriter(
             store: store, token: token,
-            lock: VaultLock(path: configuration.lockFile.filePath, name: "keychain \"\(name)\"") { [self] in
+            lock: VaultLock(
+                path: hasVault ? configuration.lockFile.filePath : nil, name: "keychain \"\(name)\""
+            ) { [self] in
                 Keychains(directories).explanation(of: $0, configuration)
             },
             index: index, keys: keys, deadline: deadline, logger: options.logger)

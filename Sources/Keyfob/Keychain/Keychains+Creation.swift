@@ -30,10 +30,12 @@ extension Keychains {
         ///
         /// It is available only here; the caller stores it in a safe place.
         public let recoveryCode: RecoveryCode?
-        /// The wrapping key's name.
-        public let wrappingKey: String
-        /// The wrap suite, by its JOSE name.
+        /// The wrapping key's name; `nil` for a keychain that takes no passwords.
+        public let wrappingKey: String?
+        /// The wrap suite, by its JOSE name; `none` for a keychain that takes no passwords.
         public let suite: String
+        /// The reason why the keychain takes no passwords; `nil` if it takes them, or the caller wanted none.
+        public let obstacle: KeychainError?
     }
 
     /// Makes a keychain: token, wrapping key and vault.
@@ -47,16 +49,19 @@ extension Keychains {
     ///   - choice: The token.
     ///   - wrappingKey: The URI of the key on an existing token that seals the keychain; `nil` to make one. Keyfob
     ///     never changes or destroys a key that it did not make.
+    ///   - takesPasswords: Whether to look for a way to seal passwords. With `false`, or if an existing token has none,
+    ///     the keychain holds only keys, certificates and identities.
     ///   - options: The options of the open keychain.
     ///   - makesDefault: Whether the keychain becomes the default one if there is none. Pass `true` only if the user
     ///     expects it, because items stored later without naming a keychain go into it.
     /// - Returns: The keychain, unlocked.
     /// - Throws: `KeychainError` with code `duplicateKeychain`, `invalidArgument` for an invalid name,
     ///   `moduleNotLoaded`, `itemNotFound` or `ambiguous` if `wrappingKey` does not name one key,
-    ///   `mechanismUnsupported` if the token cannot wrap keys with it, or the code of an error of the token.
+    ///   `mechanismUnsupported` if the token cannot wrap keys with it, `tokenReadOnly` if the token is write-protected
+    ///   and no key is made on it, or the code of an error of the token.
     public func create(
-        _ name: String, on choice: TokenChoice, wrappingKey: PKCS11URI? = nil, options: Keychain.Options = .init(),
-        makesDefault: Bool = false
+        _ name: String, on choice: TokenChoice, wrappingKey: PKCS11URI? = nil, takesPasswords: Bool = true,
+        options: Keychain.Options = .init(), makesDefault: Bool = false
     ) throws -> Creation {
         if case .new = choice { try Self.validate(name, asToken: true) } else { try Self.validate(name) }
         let deadline = Deadline.after(options.timeout)
@@ -92,17 +97,30 @@ extension Keychains {
             }
             try write(configuration)
             try SQLiteStore.create(path: configuration.vault, identity: Data(RandomBytes.bytes(count: 16)))
-            let unnamed = try open(configuration, options: options)
             let id = Data(try RandomBytes.bytes(count: 20))
-            let row: WrappingKeyRow
+            var unnamed = try open(configuration, options: options)
+            var row: WrappingKeyRow?
+            var obstacle: KeychainError?
             if let wrappingKey {
                 row = try unnamed.adoptWrappingKey(wrappingKey, pin: pin)
-            } else {
-                if configuration.module != .softHSM { undo.append { try unnamed.destroyWrappingKeys(id) } }
-                row = try unnamed.createWrappingKey(pin: pin, id: id)
+            } else if takesPasswords {
+                let made = unnamed
+                if configuration.module != .softHSM { undo.append { try made.destroyWrappingKeys(id) } }
+                do { row = try made.createWrappingKey(pin: pin, id: id) } catch let error as KeychainError
+                    where error.code == .mechanismUnsupported && configuration.module != .softHSM
+                {
+                    // A token whose device fails may be able to wrap keys, so the user has to decide.
+                    guard error.details["uncertain"] == nil else { throw error }
+                    obstacle = error
+                }
             }
-            configuration.wrappingKeyID = row.objectID.hexadecimal
+            configuration.wrappingKeyID = row?.objectID.hexadecimal
+            configuration.wrapSuite = row?.suite ?? KeychainConfiguration.noWrapSuite
             try write(configuration)
+            if row == nil {
+                unnamed = try open(configuration, options: options)
+                try unnamed.startWithoutWrappingKey(pin: pin)
+            }
             // Asked before publication: a keychain called login is the default one as soon as it exists.
             let becomesDefault = try makesDefault && defaultName() == nil
             try draft.publish(as: directory(name))
@@ -113,7 +131,9 @@ extension Keychains {
                 undo.append { try PrivateFile.remove(defaultFile) }
                 try setDefault(name)
             }
-            return Creation(keychain: keychain, recoveryCode: recovery, wrappingKey: row.keyID, suite: row.suite)
+            return Creation(
+                keychain: keychain, recoveryCode: recovery, wrappingKey: row?.keyID,
+                suite: row?.suite ?? KeychainConfiguration.noWrapSuite, obstacle: obstacle)
         } catch {
             // A keychain that keeps its name keeps all its parts.
             if isNamed, unsafe rename(directory(name).filePath, folder.filePath) != 0 { throw error }

@@ -38,14 +38,30 @@ extension Keychains {
         of configuration: KeychainConfiguration, _ uri: PKCS11URI, _ options: Keychain.Options,
         pin: @escaping @Sendable () throws -> TokenPIN?
     ) -> TokenStore {
+        token(of: configuration, uri, options, keychain: configuration.name, pin: pin)
+    }
+
+    /// Returns the store of a token.
+    ///
+    /// - Parameters:
+    ///   - configuration: The location of the module.
+    ///   - uri: The token.
+    ///   - options: The options of the open keychain.
+    ///   - keychain: The name of the keychain; `nil` for a token without one.
+    ///   - pin: Returns the PIN when the token requires a login; `nil` to read without one.
+    func token(
+        of configuration: KeychainConfiguration, _ uri: PKCS11URI, _ options: Keychain.Options, keychain: String?,
+        pin: @escaping @Sendable () throws -> TokenPIN?
+    ) -> TokenStore {
         let softHSM = softHSM
         var pool = SessionPool.Configuration()
         pool.deadline = options.timeout
         pool.allowFinalTry = options.allowsFinalTry
         pool.slowCallNotice = options.slowCallNotice
+        pool.followsSerialNumber = true
         return TokenStore(
             uri: uri, softHSM: configuration.module == .softHSM ? softHSM : nil, configuration: pool,
-            memory: WrongPINMemory(directories: directories), keychain: configuration.name, logger: options.logger,
+            memory: WrongPINMemory(directories: directories), keychain: keychain, logger: options.logger,
             explain: { [self] in explanation(of: $0, configuration) },
             openModule: {
                 try Self.module(configuration.module, softHSM: softHSM, deadline: .after(options.timeout))

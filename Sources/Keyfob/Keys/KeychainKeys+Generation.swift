@@ -155,8 +155,15 @@ extension KeychainKeys {
         details["key"] = specification.description
         return KeychainError(
             .mechanismUnsupported, "token \"\(keychain.token.label)\" cannot generate \(specification) keys.",
-            remedies: (kinds.isEmpty ? [] : [Remedy("It supports: \(kinds.joined(separator: ", ")).")])
-                + [Remedy("Choose one, or another token", .listMechanisms)],
+            remedies: kinds.isEmpty
+                ? [
+                    "It generates no keys of a kind that Keyfob knows.",
+                    Remedy("Import a key, or choose another token", .change(.token)),
+                ]
+                : [
+                    Remedy("It supports: \(kinds.joined(separator: ", "))."),
+                    Remedy("Choose one, or another token", .listMechanisms),
+                ],
             details: details, cause: error.cause)
     }
 }

@@ -31,7 +31,7 @@ extension KeychainObjects {
             throw KeychainError(.invalidArgument, "only certificates and keys on a token have a PKCS#11 URI.")
         }
         var uri = PKCS11URI()
-        uri.token = keychain.token.uri.token
+        uri.token = keychain.token.currentURI.token
         uri.serial = keychain.token.uri.serial
         uri.object = object.label?.text
         uri.id = object.id.isEmpty ? nil : [UInt8](object.id)
@@ -61,12 +61,13 @@ extension KeychainObjects {
     /// Whether the token, slot and module attributes of a URI match the keychain's token.
     private func isOnToken(_ uri: PKCS11URI) throws -> Bool {
         let parts: [KeyPath<PKCS11URI, String?>] = [\.token, \.serial, \.manufacturer, \.model]
+        let known = keychain.token.currentURI
         let unknown = parts.filter { part in
             guard let wanted = uri[keyPath: part] else { return false }
-            guard let own = keychain.token.uri[keyPath: part] else { return true }
+            guard let own = known[keyPath: part] else { return true }
             return !wanted.isIdentical(to: own)
         }
-        if unknown.contains(where: { keychain.token.uri[keyPath: $0] != nil }) { return false }
+        if unknown.contains(where: { known[keyPath: $0] != nil }) { return false }
         guard !unknown.isEmpty || uri.namesSlotOrModule else { return true }
         let slot = try slot()
         do throws(PKCS11Error) {

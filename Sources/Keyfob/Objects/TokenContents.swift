@@ -104,11 +104,12 @@ extension KeychainObjects {
                 throw KeychainError.token(error, .read, token: keychain.token.label, serial: keychain.token.uri.serial)
             }
         }
-        throw KeychainError(
-            .tokenAbsent,
-            "token \"\(keychain.token.label)\"\(keychain.token.uri.serial.map { " (serial \($0))" } ?? "") "
-                + "is not present.",
-            remedies: [Remedy("Insert it, or see what is there", .listTokens)],
-            details: ["token": keychain.token.label])
+        throw keychain.token.namingLookalikes(
+            KeychainError(
+                .tokenAbsent,
+                "token \"\(keychain.token.label)\"\(keychain.token.uri.serial.map { " (serial \($0))" } ?? "") "
+                    + "is not present.",
+                remedies: [Remedy("Insert it, or see what is there", .listTokens)],
+                details: ["token": keychain.token.label]))
     }
 }

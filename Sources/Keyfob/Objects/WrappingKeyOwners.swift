@@ -28,7 +28,8 @@ struct WrappingKeyOwners {
         // One deadline for all keychains together.
         let deadline = keychain.deadline
         let use: SQLiteStore.Use = keychain.options.isOneShot ? .oneShot : .look
-        for other in listing.keychains where other.uuid != keychain.configuration.uuid && other.module != .softHSM {
+        for other in listing.keychains
+        where other.uuid != keychain.configuration.uuid && other.module != .softHSM && other.takesPasswords {
             guard let rows = other.wrappingKeyRows(use, until: deadline) else {
                 namesByLabel[other.wrappingKeyLabel] = other.name
                 continue

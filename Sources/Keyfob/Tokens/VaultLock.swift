@@ -9,7 +9,8 @@ import KeyfobPrimitives
 /// object is created. The holder writes its name into the file, for the error message of processes that wait.
 /// Certificate orders use the same type of lock.
 struct VaultLock: Sendable {
-    let path: String
+    /// The file; `nil` for a vault in memory, which no other process uses.
+    let path: String?
     /// The name of the locked thing in messages.
     let name: String
     /// The text between `name` and the holder in messages.
@@ -22,8 +23,9 @@ struct VaultLock: Sendable {
     /// - Throws: `KeychainError` with code `vaultBusy` when `deadline` passes first, `refused`, `diskFull` or
     ///   `vaultUnavailable` if the lock cannot be taken; errors of `body`.
     func withLock<Result>(until deadline: Deadline, _ body: () throws -> Result) throws -> Result {
+        guard let path else { return try body() }
         let descriptor = unsafe keyfob_open(path, O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw explain(unopened(errno)) }
+        guard descriptor >= 0 else { throw explain(unopened(path, errno)) }
         // Unlock explicitly: a child process forked in the meantime has inherited the descriptor and would keep the
         // lock.
         defer {
@@ -39,7 +41,7 @@ struct VaultLock: Sendable {
                     hint: "Its file system may have no locks: findmnt -T \(ShellWord.quoted(path))",
                     details: ["path": path])
             }
-            guard !deadline.hasPassed else { throw busy(waited: Date().timeIntervalSince(started)) }
+            guard !deadline.hasPassed else { throw busy(path, waited: Date().timeIntervalSince(started)) }
             // `flock` has no timeout, so poll at a short interval.
             usleep(2_000)
         }
@@ -60,7 +62,7 @@ struct VaultLock: Sendable {
         } catch let error as KeychainError where !isHeld && error.code != .vaultBusy { return try body() }
     }
 
-    private func unopened(_ number: Int32) -> KeychainError {
+    private func unopened(_ path: String, _ number: Int32) -> KeychainError {
         let reason = "\(path) cannot be opened: \(unsafe String(cString: strerror(number)))."
         switch number {
         case ENOSPC, EDQUOT: return .diskFull(at: path)
@@ -77,7 +79,7 @@ struct VaultLock: Sendable {
         }
     }
 
-    private func busy(waited: TimeInterval) -> KeychainError {
+    private func busy(_ path: String, waited: TimeInterval) -> KeychainError {
         let holder = LockHolder.name(in: path)
         // The holder wrote its name when it took the lock, so the modification time tells since when it is held.
         let since = (try? FileManager.default.attributesOfItem(atPath: path)[.modificationDate]) as? Date

@@ -32,7 +32,7 @@ struct CertificateListCommand: OutputCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(_ output: Output) throws {
-        let keychain = try global.openKeychain()
+        let keychain = try global.openKeychainOrToken()
         let now = Date()
         let found = all ? try keychain.find(.certificates) : try keychain.certificates.publicCertificates()
         let certificates = try found.map {
@@ -41,7 +41,7 @@ struct CertificateListCommand: OutputCommand {
         }.sorted { ($0.label ?? "") < ($1.label ?? "") }
         try output.emit(
             ListedCertificate.document(
-                certificates, as: "certificates", on: now, ["keychain": keychain.name]),
+                certificates, as: "certificates", on: now, ["keychain": keychain.nameInDocuments]),
             table: ListedCertificate.table(certificates, hasKeys: false, on: now))
     }
 }
@@ -59,7 +59,7 @@ struct CertificateShowCommand: OutputCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(_ output: Output) throws {
-        let keychain = try global.openKeychain()
+        let keychain = try global.openKeychainOrToken()
         let item = try name.certificate(in: keychain)
         let certificate = try item.certificate()
         let uri = try keychain.objects.uri(of: item).description
@@ -67,7 +67,7 @@ struct CertificateShowCommand: OutputCommand {
         try output.emit(
             Document(
                 [
-                    "name": item.label, "keychain": keychain.name, "uri": uri,
+                    "name": item.label, "keychain": keychain.nameInDocuments, "uri": uri,
                 ] + CertificatePhrases.members(certificate, on: now, isReplaced: item.nameOfVersion != nil)
                     + CertificatePhrases.details(certificate)),
             text: Table.pairs(
@@ -99,7 +99,7 @@ struct CertificateExpiringCommand: OutputCommand {
     func validate() throws { try within?.requireUnit(for: "--within", probably: "d") }
 
     func run(_ output: Output) throws {
-        let keychain = try global.openKeychain()
+        let keychain = try global.openKeychainOrToken()
         let now = Date()
         let span = within.map { Double($0.duration.components.seconds) } ?? Self.standard
         let limit = now.addingTimeInterval(span)
@@ -112,7 +112,7 @@ struct CertificateExpiringCommand: OutputCommand {
         }
         let document = ListedCertificate.document(
             listed, as: "certificates", on: now,
-            ["keychain": keychain.name, "within_seconds": Int(span)])
+            ["keychain": keychain.nameInDocuments, "within_seconds": Int(span)])
         if output.format.isMachineReadable {
             try output.emit(document, table: Table([]))
         } else if !due.isEmpty {

@@ -43,7 +43,7 @@ struct CertificateExportCommand: ParsableCommand, ContentWriter {
         guard form != .der || !chain else {
             throw UsageError("a DER file contains one certificate.", hint: "Leave out --chain, or write PEM.")
         }
-        let keychain = try global.openKeychain()
+        let keychain = try global.openKeychainOrToken()
         let item = try name.certificate(in: keychain)
         let leaf = try item.certificate()
         var certificates = [leaf]

@@ -45,7 +45,7 @@ struct CertificateImportCommand: OutputCommand {
                 "--name requires a single certificate, but there are \(certificates.count).",
                 hint: "Import them without --name.")
         }
-        let keychain = try global.openKeychain()
+        let keychain = try global.openKeychainOrToken()
         // Logs in, so that certificates that need a login are found too.
         func stored() throws -> [CertificateItem] { try keychain.find(.certificates) }
         func known(_ stored: [CertificateItem]) -> [Data: String?] {
@@ -59,9 +59,9 @@ struct CertificateImportCommand: OutputCommand {
         if let label, let one = certificates.first, let known = labels[one.der] ?? nil, known != label {
             throw KeychainError(
                 .duplicateItem,
-                "the certificate is in keychain \"\(keychain.name)\" already, as \"\(known)\"; nothing was stored.",
+                "the certificate is \(keychain.place) already, as \"\(known)\"; nothing was stored.",
                 remedies: [Remedy("Use that name, or remove it first", .removeCertificate(known))],
-                details: ["keychain": keychain.name, "name": known])
+                details: keychain.details(["name": known]))
         }
         func judged() -> [(certificate: Certificate, isNew: Bool)] {
             var seen = Set(labels.keys)
@@ -89,7 +89,7 @@ struct CertificateImportCommand: OutputCommand {
                 ?? "sha256:" + certificate.sha256Fingerprint.hexadecimal.prefix(16)
         }
         let document = Document([
-            "changed": !global.dryRun && results.contains { $0.isNew }, "keychain": keychain.name,
+            "changed": !global.dryRun && results.contains { $0.isNew }, "keychain": keychain.nameInDocuments,
             "dry_run": global.dryRun,
             "certificates": results.map { result -> Members in
                 ["new": result.isNew, "name": name(result.certificate)]

@@ -8,10 +8,14 @@ struct Confirmation {
 
     /// Asks the user to type the name of an object that cannot be restored. `--yes` and `--dry-run` skip the question.
     ///
+    /// - Parameters:
+    ///   - question: The question.
+    ///   - name: The name to type.
+    ///   - noun: The noun for the object.
     /// - Throws: `KeychainError.refused` if the question cannot be asked; `cancelled` for any other answer.
-    func require(_ question: String, typing name: String) throws {
+    func require(_ question: String, typing name: String, of noun: String = "keychain") throws {
         guard !global.yes, !global.dryRun else { return }
-        guard try global.terminal.confirm(question, byTyping: name) else {
+        guard try global.terminal.confirm(question, byTyping: name, of: noun) else {
             throw KeychainError(.cancelled, "nothing was removed.")
         }
     }

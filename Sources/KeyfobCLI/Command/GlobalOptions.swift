@@ -20,6 +20,9 @@ struct GlobalOptions: ParsableArguments {
             "Where the PIN comes from: prompt, env:NAME, file:PATH, fd:N, credential:NAME, …", valueName: "source"))
     var pinSource: String?
 
+    @Flag(help: "Send the PIN even if another wrong one would block the token.")
+    var allowFinalTry = false
+
     @Flag(help: "Accept a PIN or passphrase file that other users can read.")
     var insecureFile = false
 
@@ -78,7 +81,8 @@ struct GlobalOptions: ParsableArguments {
 
     /// The options without a value; checked by the same test.
     static let flags: Set<String> = [
-        "--insecure-file", "--no-input", "-y", "--yes", "--dry-run", "--json", "-q", "--quiet", "-v", "--verbose",
+        "--allow-final-try", "--insecure-file", "--no-input", "-y", "--yes", "--dry-run", "--json", "-q", "--quiet",
+        "-v", "--verbose",
     ]
 }
 

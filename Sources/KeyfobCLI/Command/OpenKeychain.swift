@@ -12,10 +12,40 @@ extension GlobalOptions {
     ///
     /// - Throws: The `KeychainError` of `Keychain.open`; `invalidArgument` for an invalid PIN source. `UsageError` for
     ///   contradictory options.
-    func openKeychain(allowsFinalTry: Bool = false, warmsUpToken: Bool = false) throws -> Keychain {
-        var options = try keychainOptions(allowsFinalTry: allowsFinalTry)
+    func openKeychain(warmsUpToken: Bool = false) throws -> Keychain {
+        var options = try keychainOptions()
         options.warmsUpToken = warmsUpToken
         return try Keychain.open(selectedKeychainName(), options: options)
+    }
+
+    /// Like `openKeychain()`, but opens the token itself if the options name one without a keychain.
+    ///
+    /// For commands that only use objects on the token. Blocks while modules are loaded.
+    ///
+    /// - Throws: The errors of `openKeychain()` and of `TokenChoice.find`.
+    func openKeychainOrToken() throws -> Keychain {
+        do { return try openKeychain() } catch let error as KeychainError where error.code == .noSuchKeychain {
+            guard let name = nameOfTokenWithoutKeychain else { throw error }
+            return try openToken(name)
+        }
+    }
+
+    /// The token that the options name, if they name no keychain.
+    private var nameOfTokenWithoutKeychain: String? {
+        guard keychain == nil else { return nil }
+        return token ?? (keychainName == nil ? tokenName : nil)
+    }
+
+    private func openToken(_ name: String) throws -> Keychain {
+        let keychains = Keychains()
+        // Searched first: a process uses one SoftHSM directory, and the search in modules may load another one.
+        if let own = try TokenInventory.own().matches(name).first {
+            return try keychains.open(token: own.uri, in: .softHSM, options: keychainOptions())
+        }
+        let found = try TokenChoice.find(name, module: nil, environmentModule: modulePath)
+        var uri = found.info.uri
+        uri.pinSource = found.uri.pinSource
+        return try keychains.open(token: uri, in: found.location, options: keychainOptions())
     }
 
     /// Like `openKeychain()`, but returns `nil` if no keychain exists yet and none was named. For commands that do not
@@ -29,7 +59,7 @@ extension GlobalOptions {
     /// The keychain options for commands: one-shot use, and questions at the terminal, if there is one.
     ///
     /// - Throws: `KeychainError.invalidArgument` for an invalid PIN source.
-    func keychainOptions(allowsFinalTry: Bool = false) throws -> Keychain.Options {
+    func keychainOptions() throws -> Keychain.Options {
         var options = Keychain.Options(
             terminal: terminal, showsProgress: showsProgress)
         if let timeout {
@@ -40,7 +70,7 @@ extension GlobalOptions {
         // The library reads KEYFOB_PIN_SOURCE itself, because a source in the token's URI takes precedence over it.
         options.pinSource = try explicitPINSource
         options.allowsInsecureFiles = insecureFile
-        options.allowsFinalTry = allowsFinalTry
+        options.allowsFinalTry = allowFinalTry
         return options
     }
 

@@ -9,11 +9,24 @@ enum SelectedKeychain {
     /// If their token has no keychain or cannot be read, that is the error being reported.
     static var name: String? { try? keychain(in: CommandLine.arguments) }
 
+    /// The token that the arguments select, if there is no keychain on it.
+    static var tokenWithoutKeychain: String? {
+        let (keychain, token) = selection(in: CommandLine.arguments)
+        guard keychain == nil, let token, (try? GlobalOptions.keychainName(onToken: token)) == nil else { return nil }
+        return token
+    }
+
     /// The keychain that the words of a command line select; `nil` if they select none.
     ///
     /// - Parameter words: The name of the program and its arguments.
     /// - Throws: `KeychainError` if the keychain of the token cannot be determined.
     static func keychain(in words: [String]) throws -> String? {
+        let (keychain, token) = selection(in: words)
+        return try keychain ?? token.map(GlobalOptions.keychainName(onToken:))
+    }
+
+    /// The values of `--keychain` and `--token`.
+    private static func selection(in words: [String]) -> (keychain: String?, token: String?) {
         let words = words.dropFirst().prefix { $0 != "--" }
         var keychain: String?
         var token: String?
@@ -26,7 +39,7 @@ enum SelectedKeychain {
                 token = word.dropping(prefix: "--token=") ?? token
             }
         }
-        return try keychain ?? token.map(GlobalOptions.keychainName(onToken:))
+        return (keychain, token)
     }
 
     /// The keychain of commands that select none. Errors are ignored, because another error is being reported.

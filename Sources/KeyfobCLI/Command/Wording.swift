@@ -41,6 +41,9 @@ struct Wording {
     /// - Parameter words: The command and its arguments, quoted for the shell.
     func keyfob(_ words: String) -> String {
         // Before the verb, because the arguments after it may contain "--".
+        if let token = SelectedKeychain.tokenWithoutKeychain {
+            return "keyfob \(ShellWord.option("--token", token)) \(words)"
+        }
         guard let name = keychain ?? SelectedKeychain.name, name != SelectedKeychain.unnamed else {
             return "keyfob \(words)"
         }
@@ -62,13 +65,18 @@ struct Wording {
         case .unlock(let name?, .typing): "keyfob unlock " + ShellWord.operand(name, with: " --pin-source prompt")
         case .unlock(nil, .typing): "the same command with --pin-source prompt"
         case .unlock(let name, .anew): command("lock", on: name) + " && " + command("unlock", on: name)
-        case .unlockWithFinalTry(let token):
-            "keyfob unlock \(ShellWord.option("--token", token)) --allow-final-try"
+        case .repointKeychain(let name, let token):
+            "keyfob keychain repoint "
+                + ShellWord.operand(name ?? "NAME", with: " " + ShellWord.option("--token", token ?? "TOKEN"))
 
         case .listTokens: "keyfob token ls"
         case .listObjects(let token?): "keyfob token show " + ShellWord.operand(token, with: " --objects")
         case .listObjects(nil): keyfob("token show --objects")
         case .listMechanisms: "keyfob token mechanisms"
+        case .changePIN(let token): "keyfob token pin change " + ShellWord.operand(token)
+        case .setPIN(let token): "keyfob token pin set " + ShellWord.operand(token)
+        case .unblockPIN(let token): "keyfob token pin unblock " + ShellWord.operand(token)
+        case .initializeToken(let token): "keyfob token init " + ShellWord.operand(token, with: " --force")
 
         case .listItems: keyfob("ls")
 
@@ -117,6 +125,7 @@ struct Wording {
         return switch setting {
         case .timeout: "--timeout 60s"
         case .pinSource: "--pin-source \(sources)"
+        case .newPINSource: "--new-pin-source \(sources)"
         case .securityOfficerPINSource: "--so-pin-source \(sources)"
         case .passphraseSource: "--pass-source \(sources)"
         case .noPassphrase: "leave out --pass-source"
@@ -124,6 +133,10 @@ struct Wording {
         case .legacyEncryption: "--allow-legacy"
         case .keychain: "--keychain NAME"
         case .token: "--token NAME"
+        case .module: "--module PATH, KEYFOB_MODULE"
+        case .wrappingKey: "--wrapping-key URI"
+        case .noPasswords: "--no-passwords"
+        case .finalTry: "the same command with --allow-final-try"
         case .name: "--name OTHER"
         case .replacing: "add --replace"
         case .keeping: "--if-missing"

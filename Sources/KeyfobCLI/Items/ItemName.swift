@@ -116,9 +116,9 @@ struct ItemName: ExpressibleByArgument {
         let all = Remedy("All \(noun.plural)", noun.listing)
         let nearest = PKCS11URI.hasScheme(text) ? nil : EditDistance.nearest(to: text, among: names)
         return KeychainError(
-            .itemNotFound, "no \(noun.singular) \"\(text)\" in keychain \"\(keychain.name)\".",
+            .itemNotFound, "no \(noun.singular) \"\(text)\" \(keychain.place).",
             remedies: (nearest.map { [Remedy("Did you mean \"\($0)\"?")] } ?? []) + [all],
-            details: ["name": text, "keychain": keychain.name])
+            details: keychain.details(["name": text]))
     }
 
     /// The shortest text that distinguishes an item from others of its name: a fingerprint, or the URI if it has none.

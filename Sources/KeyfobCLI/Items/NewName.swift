@@ -33,11 +33,11 @@ enum NewName {
         let isIdentity = !((try? keychain.find(.identity(label: name)).isEmpty) ?? true)
         throw KeychainError(
             .duplicateItem,
-            "another certificate is called \"\(name)\" in keychain \"\(keychain.name)\"; nothing was stored.",
+            "another certificate is called \"\(name)\" \(keychain.place); nothing was stored.",
             remedies: [
                 Remedy("Keep both", .change(.name)),
                 Remedy("Or remove that one first", isIdentity ? .removeIdentity(name) : .removeCertificate(name)),
             ],
-            details: ["keychain": keychain.name, "name": name])
+            details: keychain.details(["name": name]))
     }
 }

@@ -21,8 +21,8 @@ struct CreationOptions: ParsableArguments {
             valueName: "uri"))
     var wrappingKey: String?
 
-    @Flag(help: "Try the PIN of --token even if another wrong one would block the token.")
-    var allowFinalTry = false
+    @Flag(help: "Make a keychain on --token for keys, certificates and identities, which needs no wrapping key.")
+    var noPasswords = false
 
     /// The module of `--module`.
     var module: String? { location.module }

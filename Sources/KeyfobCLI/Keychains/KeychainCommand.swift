@@ -10,6 +10,6 @@ struct KeychainCommand: ParsableCommand {
             "keyfob keychain default site"),
         subcommands: [
             KeychainCreate.self, KeychainList.self, KeychainShow.self, KeychainCheck.self, KeychainDefault.self,
-            KeychainBackup.self, KeychainRestore.self, KeychainRemove.self,
+            KeychainBackup.self, KeychainRestore.self, KeychainRepoint.self, KeychainRemove.self,
         ])
 }

@@ -17,23 +17,23 @@ extension KeychainConfiguration {
     /// - Parameters:
     ///   - isUnlocked: `nil` if the keychain needs no unlocking.
     ///   - wrappingKey: The name of the wrapping key; `nil` for the one that Keyfob gives.
-    ///   - suite: The wrap suite, if known. After creation only the vault has it.
     ///   - recoveryFile: The file that the recovery code was written to.
     func creationMembers(
         isDefault: Bool, isTokenNew: Bool, wantsLogin: Bool, isUnlocked: Bool?, wrappingKey: String? = nil,
-        suite: String? = nil, recoveryFile: String? = nil
+        recoveryFile: String? = nil
     ) -> Members {
         Self.creationMembers(
             token: tokenLabel, uri: token, isDefault: isDefault, isTokenNew: isTokenNew,
-            wrappingKey: wrappingKey ?? wrappingKeyLabel, suite: suite, recoveryFile: recoveryFile,
-            pinSource: pinSource, protection: wantsLogin ? protection : nil, isUnlocked: isUnlocked)
+            wrappingKey: takesPasswords ? wrappingKey ?? wrappingKeyLabel : nil, suite: wrapSuite,
+            recoveryFile: recoveryFile, pinSource: pinSource, protection: wantsLogin ? protection : nil,
+            isUnlocked: isUnlocked)
     }
 
     /// The same members for a keychain that does not exist yet. Values that only its creation determines are `nil`.
     ///
     /// - Parameter protection: `nil` for a token that needs no login.
     static func creationMembers(
-        token: String, uri: String?, isDefault: Bool, isTokenNew: Bool, wrappingKey: String, suite: String? = nil,
+        token: String, uri: String?, isDefault: Bool, isTokenNew: Bool, wrappingKey: String?, suite: String? = nil,
         recoveryFile: String? = nil, pinSource: String?, protection: String?, isUnlocked: Bool? = nil
     ) -> Members {
         [

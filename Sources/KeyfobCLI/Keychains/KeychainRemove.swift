@@ -56,6 +56,9 @@ struct KeychainRemove: OutputCommand {
                 what = isVaultGone
                     ? "with its keys and certificates; its vault was not found and is not removed"
                     : "with its passwords, keys and certificates"
+            } else if !configuration.takesPasswords {
+                what = "from the list; keys and certificates stay on the token"
+                stays = " Its keys and certificates stay on the token."
             } else {
                 what = "with its passwords; keys and certificates stay on the token"
                 let key = "the key that sealed the passwords"

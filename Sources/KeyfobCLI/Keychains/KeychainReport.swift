@@ -23,8 +23,6 @@ struct KeychainReport {
     private(set) var location: UnlockedState.Location?
     private(set) var expiry: Date?
     private(set) var token: TokenInfo?
-    /// The JOSE name of the suite that wraps the keys of the passwords.
-    private(set) var suite: String?
     private(set) var passwords: Int?
     private(set) var certificates: Int?
     private(set) var keys: Int?
@@ -54,7 +52,6 @@ struct KeychainReport {
                 token = try? keychains.tokenInfo(of: configuration, options: options)
                 throw error
             }
-            suite = try keychain.wrapSuite()
             if state == .locked, try !keychain.pinSource().source.isInteractive { state = .unattended }
             token = try keychain.tokenInfo()
             if isWithoutLogin {
@@ -105,7 +102,11 @@ struct KeychainReport {
 
     /// Explains how the passwords are protected.
     var protection: [String] {
-        var lines = ["Each password has its own key, wrapped by a key that cannot leave the token."]
+        var lines = [
+            configuration.takesPasswords
+                ? "Each password has its own key, wrapped by a key that cannot leave the token."
+                : "It takes no passwords: no key on its token seals them.",
+        ]
         if isWithoutLogin {
             lines.append("The token requires no login: any program that can use it can open the keychain.")
         } else if configuration.sealedPIN != nil {
@@ -131,8 +132,8 @@ struct KeychainReport {
             "keychain": configuration.name, "default": isDefault, "state": state.rawValue, "until": expiry,
             "location": location?.name, "token": tokenLabel, "token_uri": configuration.shownTokenURI,
             "token_present": token != nil, "token_model": token?.model, "token_manufacturer": token?.manufacturer,
-            "token_serial": token?.serialNumber, "wrap_suite": suite, "protection_notes": protection,
-            "password_count": passwords,
+            "token_serial": token?.serialNumber, "wrap_suite": configuration.wrapSuite,
+            "protection_notes": protection, "password_count": passwords,
             "certificate_count": certificates, "key_count": keys, "expired": expired,
         ]
         if let nextExpiry {
@@ -177,7 +178,7 @@ struct KeychainReport {
         }
         let model = token.map { "present (\($0.manufacturer) \($0.model))" } ?? "not reached"
         lines.append(("token", "\(tokenLabel)   \(model)"))
-        if let suite { lines.append(("wrapping", suite)) }
+        if let suite = configuration.wrapSuite { lines.append(("wrapping", suite)) }
         for (index, line) in protection.enumerated() { lines.append((index == 0 ? "protection" : "", line)) }
         if let passwords, let certificates, let keys {
             let counts = [(passwords, "password"), (certificates, "certificate"), (keys, "key")]

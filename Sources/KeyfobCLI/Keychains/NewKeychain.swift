@@ -115,6 +115,11 @@ struct NewKeychain {
                 "--wrapping-key names a key on an existing token; nothing was made.",
                 hint: "Name the token too: --token LABEL")
         }
+        if options.noPasswords, !isOnExistingToken || options.wrappingKey != nil {
+            throw UsageError(
+                "--no-passwords is for a keychain on an existing token without a wrapping key; nothing was made.",
+                hint: "Name the token, and leave out --wrapping-key: --token LABEL")
+        }
         if options.unattended, isOnExistingToken {
             throw UsageError(
                 "--unattended is for tokens that keyfob makes.", hint: "For an existing token: --pin-source file:PATH")
@@ -193,27 +198,27 @@ struct NewKeychain {
         guard let selection else {
             let made = try keychains.create(
                 name, on: .existing(found.info.uri, found.location, pin: SecretBytes(utf8: ""), pinSource: nil),
-                wrappingKey: wrappingKey,
+                wrappingKey: wrappingKey, takesPasswords: !options.noPasswords,
                 options: global.keychainOptions(), makesDefault: makesDefault)
             return try report(made, keychains, recoveryFile: nil, isUnlocked: nil, wantsLogin: false)
         }
         let pin = try selection.source.read(.token(found.info.label), from: environment)
         let made: Keychains.Creation
         do {
-            var creation = try global.keychainOptions(allowsFinalTry: options.allowFinalTry)
+            var creation = try global.keychainOptions()
             // Set even if the source is not kept, so that a PIN from it that was refused once is not sent again.
             creation.pinSource = selection.source
             made = try keychains.create(
                 name, on: .existing(found.info.uri, found.location, pin: pin, pinSource: kept),
-                wrappingKey: wrappingKey, options: creation, makesDefault: makesDefault)
-        } catch let error as KeychainError where error.details["tries"] == "final" || error.code == .pinRemembered {
+                wrappingKey: wrappingKey, takesPasswords: !options.noPasswords, options: creation,
+                makesDefault: makesDefault)
+        } catch let error as KeychainError where error.code == .pinRemembered {
             // The usual hint, to unlock the keychain, does not apply, because there is none yet.
-            let remedy =
-                error.code == .pinRemembered
-                ? "Correct the PIN source (\(error.details["source"] ?? "")). If the PIN is correct, enter it once: "
-                    + "the same command with --pin-source prompt"
-                : "Stop unless you are sure. To try: the same command with --allow-final-try"
-            throw error.replacing(remedies: [Remedy(remedy)])
+            throw error.replacing(remedies: [
+                Remedy(
+                    "Correct the PIN source (\(error.details["source"] ?? "")). If the PIN is correct, enter it once: "
+                        + "the same command with --pin-source prompt")
+            ])
         }
         let isUnlocked = kept == nil && selection.origin != .credential ? unlock(made.keychain, with: pin) : nil
         try report(made, keychains, recoveryFile: nil, isUnlocked: isUnlocked)
@@ -251,7 +256,8 @@ struct NewKeychain {
         let further = KeychainConfiguration.creationMembers(
             token: token, uri: uri, isDefault: try isDefault(keychains),
             isTokenNew: module == .softHSM,
-            wrappingKey: options.wrappingKey ?? KeychainConfiguration.wrappingKeyLabel(of: name, on: module),
+            wrappingKey: options.noPasswords
+                ? nil : options.wrappingKey ?? KeychainConfiguration.wrappingKeyLabel(of: name, on: module),
             recoveryFile: recoveryFile, pinSource: pinSource, protection: protection)
         try output.emit(
             created(isChanged: false, further),
@@ -270,9 +276,10 @@ struct NewKeychain {
         let defaultName = try keychains.defaultName()
         let isDefault = defaultName == name
         guard !output.format.isMachineReadable else {
-            let further = configuration.creationMembers(
+            var further = configuration.creationMembers(
                 isDefault: isDefault, isTokenNew: isNew, wantsLogin: wantsLogin, isUnlocked: isUnlocked,
-                wrappingKey: made.wrappingKey, suite: made.suite, recoveryFile: recoveryFile?.path)
+                wrappingKey: made.wrappingKey, recoveryFile: recoveryFile?.path)
+            if let obstacle = made.obstacle { further += ["obstacle": obstacle.message] }
             return try output.emit(created(isChanged: true, further), sentence: "")
         }
         // If the code is printed, nothing else is, because the output may be redirected to a file.
@@ -297,7 +304,14 @@ struct NewKeychain {
     ) throws {
         let configuration = made.keychain.configuration
         let token = TerminalSafe.text(configuration.tokenLabel)
-        let key = "\"\(TerminalSafe.text(made.wrappingKey))\" (\(Self.keyName(suite: made.suite))"
+        guard let wrappingKey = made.wrappingKey else {
+            try output.say(
+                "Created keychain \"\(name)\" on token \"\(token)\", for keys, certificates and identities.")
+            try tellOfMissingWrappingKey(made.obstacle)
+            if !wantsLogin { try output.say(configuration.opennessWithoutLogin) }
+            return try output.say("Next: keyfob key ls\(isDefault ? "" : " --keychain \(name)")")
+        }
+        let key = "\"\(TerminalSafe.text(wrappingKey))\" (\(Self.keyName(suite: made.suite))"
         try output.say(
             options.wrappingKey == nil
                 ? "Created \(isNew ? "token \"\(token)\", " : "")wrapping key \(key), not extractable), keychain "
@@ -317,6 +331,15 @@ struct NewKeychain {
         if !wantsLogin { try output.say(configuration.opennessWithoutLogin) }
         let selector = isDefault ? "" : " --keychain \(name)"
         try output.say("Next: keyfob set github.com/alice\(selector)")
+    }
+
+    /// Says why the keychain takes no passwords, and what to do for one that takes them.
+    private func tellOfMissingWrappingKey(_ obstacle: KeychainError?) throws {
+        guard let obstacle else { return try output.say("It takes no passwords, as --no-passwords says.") }
+        try output.say("It takes no passwords: \(TerminalSafe.text(obstacle.message))")
+        try output.say(
+            "For passwords, use another keychain, or make this one again with a key on the token that can decrypt: "
+                + "--wrapping-key URI")
     }
 
     /// The type of the wrapping key of a suite.

@@ -24,9 +24,6 @@ struct UnlockCommand: OutputCommand {
     @Flag(help: "Use the recovery code instead of the passphrase.")
     var recovery = false
 
-    @Flag(help: "Try a PIN even if another wrong one would block the token.")
-    var allowFinalTry = false
-
     @OptionGroup(title: "Global options")
     var global: GlobalOptions
 
@@ -46,7 +43,7 @@ struct UnlockCommand: OutputCommand {
         }
         let keychain = try Keychain.open(
             global.selectedKeychainName(argument: name),
-            options: global.keychainOptions(allowsFinalTry: allowFinalTry))
+            options: global.keychainOptions())
         if global.dryRun {
             let isOpen = try !keychain.wantsLogin()
             return try output.emit(

@@ -62,11 +62,11 @@ struct KeyGenerateCommand: OutputCommand {
 
     func run(_ output: Output) throws {
         try specification.validate()
-        let keychain = try global.openKeychain()
+        let keychain = try global.openKeychainOrToken()
         if let existing = try existing(in: keychain) { return try emit(existing, isNew: false, keychain, output) }
         guard try !keychain.objects.wrappingKeyNames().contains(name) else {
             throw KeychainError(
-                .duplicateItem, "\"\(name)\" is the key that seals keychain \"\(keychain.name)\".",
+                .duplicateItem, "\"\(name)\" is the key that seals \(keychain.title).",
                 hint: "Choose another name.")
         }
         if type != .aes { try mixedKeys.check(adding: [type == .ed25519], to: keychain) }
@@ -120,7 +120,7 @@ struct KeyGenerateCommand: OutputCommand {
     }
 
     private func document(_ members: Members, isNew: Bool, _ keychain: Keychain) -> Document {
-        Document(["changed": isNew, "dry_run": global.dryRun, "keychain": keychain.name] + members)
+        Document(["changed": isNew, "dry_run": global.dryRun, "keychain": keychain.nameInDocuments] + members)
     }
 
     private func emit(_ key: KeyItem, isNew: Bool, _ keychain: Keychain, _ output: Output) throws {

@@ -32,7 +32,7 @@ struct KeyListCommand: OutputCommand {
             }
             return fingerprint
         }
-        let keychain = try global.openKeychain()
+        let keychain = try global.openKeychainOrToken()
         let listed = try ListedKeys(in: keychain)
         let found = try ItemName.keys(in: keychain).filter { key in
             guard let wanted else { return true }
@@ -42,7 +42,7 @@ struct KeyListCommand: OutputCommand {
             ($0, try keychain.keys.publicKey(of: $0))
         }
         let document = Document([
-            "keychain": keychain.name, "token": keychain.tokenLabel,
+            "keychain": keychain.nameInDocuments, "token": keychain.tokenLabel,
             "keys": try keys.map { key, publicKey in
                 KeyPhrases.members(key, publicKey, uri: try keychain.objects.uri(of: key).description)
             },
@@ -77,7 +77,7 @@ struct KeyShowCommand: OutputCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(_ output: Output) throws {
-        let keychain = try global.openKeychain()
+        let keychain = try global.openKeychainOrToken()
         let key = try ListedKeys(in: keychain).named(name.key(in: keychain))
         let publicKey = try keychain.keys.publicKey(of: key)
         let uri = try keychain.objects.uri(of: key).description
@@ -91,7 +91,7 @@ struct KeyShowCommand: OutputCommand {
             lines.append(("public key", "sha256:" + Digest.sha256(publicKey.subjectPublicKeyInfo).hexadecimal))
         }
         lines.append(("uri", uri))
-        let document = Document(["keychain": keychain.name] + KeyPhrases.members(key, publicKey, uri: uri))
+        let document = Document(["keychain": keychain.nameInDocuments] + KeyPhrases.members(key, publicKey, uri: uri))
         try output.emit(document, text: Table.pairs(lines))
     }
 }

@@ -53,7 +53,7 @@ struct KeyRequestCommand: ParsableCommand, ContentWriter {
 
     func run() throws {
         let (output, form) = try global.output(writing: Self.contentFormats)
-        let keychain = try global.openKeychain()
+        let keychain = try global.openKeychainOrToken()
         let key = try name.key(in: keychain)
         let label = key.label ?? name.text
         let publicKey = try keychain.keys.knownPublicKey(of: key)

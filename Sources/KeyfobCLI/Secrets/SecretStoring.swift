@@ -52,6 +52,8 @@ struct SecretStoring: ParsableArguments {
         _ item: Item, called name: String, as choice: PasswordChoice? = nil, in keychain: Keychain, isDryRun: Bool,
         _ read: () throws -> SecretBytes?
     ) throws -> (outcome: Outcome, item: Item) {
+        // Checked before the user is asked for the value.
+        try keychain.requireSealing()
         var known: SecretBytes?
         // Repeated if another process adds or removes the item first, because the options apply to its item too.
         for _ in 0..<100 {

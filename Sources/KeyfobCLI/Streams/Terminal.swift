@@ -105,9 +105,9 @@ struct Terminal: Sendable {
     ///
     /// - Throws: `KeychainError.refused` if the question cannot be asked; `cancelled` at end of file;
     ///   `CancellationError` as described for `confirm(_:about:)`.
-    func confirm(_ question: String, byTyping name: String) throws -> Bool {
+    func confirm(_ question: String, byTyping name: String, of noun: String = "keychain") throws -> Bool {
         let shown = TerminalSafe.text(name)
-        let prompt = "\(TerminalSafe.text(question)) Type the keychain's name (\"\(shown)\") to confirm: "
+        let prompt = "\(TerminalSafe.text(question)) Type the \(noun)'s name (\"\(shown)\") to confirm: "
         return try readAnswer(prompt, question: question) == name
     }
 

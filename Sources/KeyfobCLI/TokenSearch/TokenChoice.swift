@@ -47,8 +47,9 @@ enum TokenChoice {
         guard let token = initialized.first else {
             guard found.isEmpty else {
                 throw KeychainError(
-                    .refused, "the token is not initialised, and keyfob does not initialise existing tokens.",
-                    hint: "Initialise it with its vendor's tool, or: pkcs11-tool --init-token --init-pin")
+                    .refused, "the token is not initialised.",
+                    hint: "Initialise it: keyfob token init \(ShellWord.operand(name ?? "NAME")). "
+                        + "If it has no PIN yet: keyfob token pin set \(ShellWord.operand(name ?? "NAME"))")
             }
             if let name, let own = try TokenInventory.own().matches(name).first {
                 let keychains = own.keychains.map { "\"\($0)\"" }.joined(separator: ", ")
@@ -116,29 +117,11 @@ enum TokenChoice {
 
     /// Refuses parameters without the one that the library needs, since it may crash without it.
     private static func check(_ parameters: String, of path: String) throws(UsageError) {
-        let required = TokenProfile(of: .init(file: path)).requiredParameter
-        guard let required, !parameters.contains(required) else { return }
+        let profile = TokenProfile(of: .init(file: path))
+        guard let required = profile.requiredParameter, !parameters.contains(required) else { return }
         throw UsageError(
             "the parameters of this module have no \(required.dropLast()).",
-            hint: "Example: --module-parameters " + example(required))
-    }
-
-    private static func example(_ required: String?) -> String {
-        required.map { "\"\($0)'sql:DIRECTORY'\"" } ?? "TEXT"
-    }
-
-    /// What to do about a module that cannot be loaded.
-    private static func hint(for error: PKCS11Error, _ name: String?, _ parameters: String?) -> String {
-        // By its file, because the library has not answered.
-        let profile = name.map { TokenProfile(of: .init(file: $0)) } ?? .standard
-        guard error.function == .initialize, error.returnValue == .argumentsBad || profile.has(.needsParameters) else {
-            return "Install the package that has it, or correct the path (--module, KEYFOB_MODULE)."
-        }
-        let example = example(profile.requiredParameter)
-        return (parameters == nil
-            ? "It does not start without parameters: --module PATH --module-parameters \(example)"
-            : "It does not accept these parameters. They have this form: --module-parameters \(example)")
-            + "\nOr register it with p11-kit (x-init-reserved in its .module file), and use its name there."
+            hint: "Example: --module-parameters " + profile.parameterExample)
     }
 
     /// Returns the slots of a module that the user named.
@@ -197,15 +180,7 @@ enum TokenChoice {
             }
             return [(module, .registered(name))]
         } catch let error as PKCS11Error {
-            // The detail starts with the path. If the module was named by its path, the message has it already.
-            let detail = error.detail ?? error.returnValue.name
-            let reason = name.flatMap { detail.hasPrefix($0 + ": ") ? String(detail.dropFirst($0.count + 2)) : nil }
-            throw KeychainError(
-                .moduleNotLoaded,
-                "\(name.map { "PKCS#11 module \"\(TerminalSafe.text($0))\"" } ?? "a PKCS#11 module") cannot be loaded: "
-                    + "\(reason ?? detail).",
-                hint: hint(for: error, name, parameters),
-                details: name.map { ["module": $0] } ?? [:], cause: error)
+            throw KeychainError.module(error, named: name, parameters: parameters)
         }
     }
 }

@@ -138,7 +138,7 @@ struct TokenInventory {
         on info: TokenInfo, isOurs: Bool, among configurations: [KeychainConfiguration]
     ) -> [String] {
         configurations.filter { configuration in
-            (configuration.module == .softHSM) == isOurs && (uri(configuration)?.matches(info) ?? false)
+            (configuration.module == .softHSM) == isOurs && (uri(configuration)?.namesOrNamed(info) ?? false)
         }.map(\.name)
     }
 
@@ -189,7 +189,7 @@ struct TokenInventory {
 
 extension TokenInventory.Entry {
     /// The complete URI of the token.
-    private var uri: PKCS11URI {
+    var uri: PKCS11URI {
         var uri = PKCS11URI()
         (uri.token, uri.serial, uri.manufacturer, uri.model) = (label, serial, manufacturer, model)
         return uri

@@ -88,6 +88,13 @@ struct SelectedToken {
         return name ?? (global.keychainName == nil ? global.tokenName : nil)
     }
 
+    /// The administration of the token.
+    ///
+    /// - Throws: `KeychainError.invalidArgument` for an invalid PIN source.
+    func administration(_ global: GlobalOptions) throws -> TokenAdministration {
+        TokenAdministration(of: slot, isOwn: isOurs, options: try global.keychainOptions())
+    }
+
     /// The token's information.
     ///
     /// - Throws: `KeychainError.tokenAbsent`.

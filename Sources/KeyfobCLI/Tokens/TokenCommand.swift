@@ -9,7 +9,10 @@ struct TokenCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "token", "The tokens of this machine.",
         examples: Examples("keyfob token ls", "keyfob token show --objects", "keyfob token mechanisms login"),
-        subcommands: [TokenListCommand.self, TokenShowCommand.self, TokenMechanismsCommand.self])
+        subcommands: [
+            TokenListCommand.self, TokenShowCommand.self, TokenMechanismsCommand.self, TokenInitCommand.self,
+            TokenPINCommand.self, TokenRenameCommand.self, TokenRemoveCommand.self,
+        ])
 }
 
 /// `keyfob token ls`: lists the tokens.

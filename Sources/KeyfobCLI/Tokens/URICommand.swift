@@ -62,7 +62,7 @@ struct URICommand: OutputCommand {
 
     func run(_ output: Output) throws {
         let program = try program.map { try Programs.named($0) }
-        let keychain = try global.openKeychain()
+        let keychain = try global.openKeychainOrToken()
         if environment {
             if let name { _ = try find(name, keychain) }
             return try printEnvironment(keychain, output)
@@ -76,14 +76,15 @@ struct URICommand: OutputCommand {
                 throw obstacle
             }
             let document = Document([
-                "name": label, "keychain": keychain.name, "token": keychain.tokenLabel, "uri": uri.description,
+                "name": label, "keychain": keychain.nameInDocuments, "token": keychain.tokenLabel,
+                "uri": uri.description,
             ])
             guard output.format.isMachineReadable else { return try StandardOutput.write(uri.description + "\n") }
             return try output.emit(document, sentence: "")
         }
         let subject = try keyOf(identity, uri, label, program, keychain)
         // Older versions are not renewed, and a key without a certificate cannot be.
-        let isRenewed = identity.map { $0.nameOfVersion == nil } ?? false
+        let isRenewed = keychain.hasVault && identity.map { $0.nameOfVersion == nil } ?? false
         let isDefault = try Keychains().defaultName() == keychain.name
         let renewal = program.renewal(of: label, in: subject.directory, keychain: isDefault ? nil : keychain.name)
         try present(program, subject, renewal: isRenewed ? renewal : [], output)
@@ -309,8 +310,8 @@ struct URICommand: OutputCommand {
 
     private static func noKey(_ half: String, _ label: String, _ keychain: Keychain) -> KeychainError {
         KeychainError(
-            .itemNotFound, "\"\(label)\" has no \(half) key in keychain \"\(keychain.name)\".",
-            remedies: [Remedy("All keys", .listKeys())], details: ["name": label, "keychain": keychain.name])
+            .itemNotFound, "\"\(label)\" has no \(half) key \(keychain.place).",
+            remedies: [Remedy("All keys", .listKeys())], details: keychain.details(["name": label]))
     }
 
     private static func softHSMConfiguration(of keychain: Keychain) -> String? {

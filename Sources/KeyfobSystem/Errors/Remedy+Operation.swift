@@ -19,8 +19,8 @@ extension Remedy {
         case removeKeychain(String, lacking: Part? = nil)
         /// Unlock a keychain. Without a name, the keychain of the error.
         case unlock(keychain: String? = nil, Unlocking = .usual)
-        /// Unlock the keychain on a token whose next wrong PIN blocks it.
-        case unlockWithFinalTry(token: String)
+        /// Use another token for a keychain, to which its wrapping key was moved, or whose label changed.
+        case repointKeychain(String?, token: String?)
 
         /// List the tokens.
         case listTokens
@@ -28,6 +28,14 @@ extension Remedy {
         case listObjects(token: String? = nil)
         /// List what a token can do.
         case listMechanisms
+        /// Change the PIN of a token.
+        case changePIN(token: String)
+        /// Set the PIN of a token that has none.
+        case setPIN(token: String)
+        /// Set a new PIN for a token whose PIN is blocked.
+        case unblockPIN(token: String)
+        /// Make a token anew, which destroys its objects.
+        case initializeToken(String)
 
         /// List the passwords.
         case listItems
@@ -119,6 +127,8 @@ extension Remedy {
         case timeout
         /// The source of the PIN.
         case pinSource
+        /// The source of a new PIN.
+        case newPINSource
         /// The source of the security officer's PIN (PUK).
         case securityOfficerPINSource
         /// The source of a file's passphrase.
@@ -134,6 +144,14 @@ extension Remedy {
         case keychain
         /// The token.
         case token
+        /// The module.
+        case module
+        /// The key on the token that seals a new keychain.
+        case wrappingKey
+        /// A new keychain takes no passwords.
+        case noPasswords
+        /// The last try of a PIN may be used.
+        case finalTry
         /// Another name for what is made.
         case name
         /// What exists may be replaced.

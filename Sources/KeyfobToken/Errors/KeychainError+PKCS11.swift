@@ -19,6 +19,19 @@ package struct TokenOperation: Sendable, Hashable {
     package static let wrap = TokenOperation(verb: "wrap a key")
     package static let unwrap = TokenOperation(verb: "unwrap a key", isUnwrapping: true)
     package static let export = TokenOperation(verb: "give a key out")
+    package static let changePIN = TokenOperation(verb: "change its PIN")
+    package static let setPIN = TokenOperation(verb: "set its PIN")
+    package static let initialize = TokenOperation(verb: "be initialised")
+
+    /// Whether the operation changes the token, so that a write-protected token refuses it.
+    package var writes: Bool {
+        [.create, .change, .destroy, .generate, .changePIN, .setPIN, .initialize].contains(self)
+    }
+}
+
+extension PKCS11Error {
+    /// Whether the token says that it lacks the function.
+    var isRefusalOfFunction: Bool { [.functionNotSupported, .mechanismInvalid].contains(returnValue) }
 }
 
 extension KeychainError {
@@ -50,21 +63,18 @@ extension KeychainError {
         func make(_ code: Code, _ message: String, _ remedies: [Remedy]) -> KeychainError {
             KeychainError(code, message, remedies: remedies, details: details, cause: error)
         }
-        if error.function == .moduleLoad, !error.isBusy {
-            return make(
-                .moduleNotLoaded, "a PKCS#11 module cannot be loaded: \(error.detail ?? error.returnValue.name).",
-                "Install the package that has it, or correct the path.")
-        }
+        if error.isFailureOfModule { return module(error, named: nil, details: details) }
         switch error.returnValue {
         case .pinLocked,
             .pinIncorrect where flags.contains(.userPINLocked):
             return make(
                 .pinLocked, "the PIN of token \"\(label)\" is blocked.",
                 profile.has(.locksOutSecurityOfficer)
-                    ? "The SO PIN is blocked as well, for a time that the TPM determines. Wait, or use the lockout "
-                        + "authorisation of the TPM: tpm2_dictionarylockout --clear-lockout. Keys on it are intact."
-                    : "Unblock it with the SO PIN (PUK) and the vendor's tool, or: "
-                        + "pkcs11-tool --login --login-type so --init-pin. Keys on it are intact.")
+                    ? [
+                        "The SO PIN is blocked as well, for a time that the TPM determines. Wait, or use the lockout "
+                            + "authorisation of the TPM: tpm2_dictionarylockout --clear-lockout. Keys on it are intact."
+                    ]
+                    : [Remedy("Keys on it are intact. Unblock it with the SO PIN (PUK)", .unblockPIN(token: label))])
         case .pinIncorrect where error.function == .getTokenInfo || flags.contains(.userPINFinalTry):
             details["tries"] = "final"
             let isSent = error.function != .getTokenInfo
@@ -73,7 +83,7 @@ extension KeychainError {
                 isSent
                     ? "wrong PIN for token \"\(label)\"; ONE try left before it blocks."
                     : "token \"\(label)\" has ONE try left before it blocks; the PIN was not sent.",
-                ["Stop unless you are sure.", Remedy("To try", .unlockWithFinalTry(token: label))])
+                ["Stop unless you are sure.", Remedy("To try", .change(.finalTry))])
         case .pinIncorrect, .pinInvalid, .pinLengthRange,
             .argumentsBad where error.isWrongPIN:
             if let tries { return wrongPIN(tries, error, token: label, details) }
@@ -89,11 +99,11 @@ extension KeychainError {
                 .pinLocked,
                 "the PIN of token \"\(label)\" "
                     + (flags.contains(.userPINToBeChanged) ? "must be changed before it is used." : "has expired."),
-                "Set a new one with the vendor's tool, or: pkcs11-tool --login --change-pin")
+                [Remedy("Set a new one", .changePIN(token: label))])
         case .userPINNotInitialized:
             return make(
                 .locked, "token \"\(label)\" has no user PIN yet, so no login is possible.",
-                "Set one with the SO PIN and the vendor's tool, or: pkcs11-tool --login --login-type so --init-pin")
+                [Remedy("Set one with the SO PIN", .setPIN(token: label))])
         case .userNotLoggedIn where error.function == .login:
             return make(
                 .locked, "token \"\(label)\" was logged out by another program again and again.",
@@ -114,6 +124,11 @@ extension KeychainError {
             return make(
                 .tokenReadOnly, "token \"\(label)\" is write-protected; nothing was changed.",
                 [Remedy("Write with the vendor's tool, or store elsewhere", .change(.token))])
+        case .argumentsBad where error.function == .getSlotList && error.detail != nil:
+            // Not returned by a token: several tokens have the label, and no serial number distinguishes them.
+            return make(
+                .tokenAmbiguous, "it is not clear which token is \"\(label)\": \(error.detail ?? "").",
+                ["Leave only one of them inserted, or give them different labels.", Remedy("List them", .listTokens)])
         case .deviceMemory:
             return make(
                 .tokenFull, "token \"\(label)\" has no room for another object.",
@@ -174,7 +189,7 @@ extension KeychainError {
         return KeychainError(
             .pinIncorrect, "wrong PIN for token \"\(label)\". It does not report its tries; \(count).",
             remedies: tries.isFinal
-                ? ["Stop unless you are sure.", Remedy("To try", .unlockWithFinalTry(token: label))]
+                ? ["Stop unless you are sure.", Remedy("To try", .change(.finalTry))]
                 : ["Check the PIN source before trying again; nothing is retried automatically."],
             details: details, cause: cause)
     }

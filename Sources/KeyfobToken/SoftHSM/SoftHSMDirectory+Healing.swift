@@ -190,7 +190,8 @@ extension SoftHSMDirectory {
         try saveCopy(current.bytes, of: identifier)
     }
 
-    private func saveCopy(_ bytes: SecretBytes, of identifier: String) throws(KeychainError) {
+    /// Saves a copy of one token's file, for a caller that holds the lock.
+    func saveCopy(_ bytes: SecretBytes, of identifier: String) throws(KeychainError) {
         try PrivateFile.createDirectory(copiesDirectory)
         try PrivateFile.createDirectory(copyFile(identifier).deletingLastPathComponent())
         try PrivateFile.write(bytes, to: copyFile(identifier))

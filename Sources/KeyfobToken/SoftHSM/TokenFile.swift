@@ -77,6 +77,32 @@ package struct TokenFile: Sendable, Equatable {
         return zip(new, old).count { $0 == $1 } < new.count / 8 && Set(new).count > new.count / 2
     }
 
+    /// Returns the bytes of a token file with another label; `nil` if it has no label of the usual length.
+    ///
+    /// The counter is increased, as SoftHSM does at each change, so that other processes read the file again.
+    ///
+    /// - Parameters:
+    ///   - bytes: The file.
+    ///   - label: The new label, of at most 32 bytes.
+    package static func relabelled(_ bytes: [UInt8], _ label: String) -> [UInt8]? {
+        let length = SoftHSMDirectory.longestLabel
+        let header = bigEndian(Tag.label) + bigEndian(3) + bigEndian(UInt64(length))
+        guard label.utf8.count <= length, let content = TokenFile(bytes), let counter = number(Array(bytes.prefix(8)))
+        else { return nil }
+        let places = bytes.indices.filter { bytes[$0...].starts(with: header) }
+        guard places.count == 1, let place = places.first else { return nil }
+        var changed = bytes
+        let padded = Array(label.utf8) + [UInt8](repeating: 0x20, count: length - label.utf8.count)
+        changed.replaceSubrange(place + header.count..<place + header.count + length, with: padded)
+        changed.replaceSubrange(0..<8, with: bigEndian(counter &+ 1))
+        let result = TokenFile(changed)
+        return result?.label == label && result?.serial == content.serial ? changed : nil
+    }
+
+    private static func bigEndian(_ number: UInt64) -> [UInt8] {
+        (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) }
+    }
+
     /// The attributes by type; `nil` for a file that is empty or truncated.
     private static func attributes(_ bytes: [UInt8]) -> [UInt64: [UInt8]]? {
         var rest = bytes[...]

@@ -19,6 +19,11 @@ extension TokenStore {
         if error.function == .login, error.returnValue == .pinIncorrect {
             refusedPIN.withLock { $0 }?()
         }
+        var error = error
+        if operation.writes, error.isRefusalOfFunction, isWriteProtected {
+            // Some write-protected tokens only say that they lack the function.
+            error = PKCS11Error(function: error.function, returnValue: .tokenWriteProtected, detail: error.detail)
+        }
         let refusal = namingSource(
             KeychainError.token(
                 error, operation, token: label, serial: uri.serial, flags: flags, tries: tries,
@@ -28,6 +33,7 @@ extension TokenStore {
             // A SoftHSM token consists of files, so do not suggest inserting it.
             return explain(refusal.with(remedies: remediesOfAbsence(from: softHSM)))
         }
+        if refusal.code == .tokenAbsent { return namingLookalikes(refusal) }
         guard let softHSM, [.failed, .tokenFull].contains(refusal.code) else { return refusal }
         // SoftHSM does not report that its directory is missing or its disk is full. Ignore failures of this look-up;
         // the refusal is the error to report.
@@ -41,6 +47,9 @@ extension TokenStore {
         }
         return refusal
     }
+
+    /// Whether the token says that it is write-protected; `false` if it does not answer.
+    private var isWriteProtected: Bool { (try? pool().tokenInfo().flags.contains(.writeProtected)) ?? false }
 
     /// The remedies for one of Keyfob's own tokens that is not found.
     ///

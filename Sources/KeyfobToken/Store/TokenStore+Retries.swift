@@ -67,7 +67,7 @@ extension TokenStore {
     /// - Throws: `PKCS11Error`, with `tokenNotPresent` if it is in none; errors of loading the module.
     package func slot() throws -> Slot {
         try retryingWithoutLogin { pool in
-            if let slot = try pool.module.slot(matching: uri) { return slot }
+            if let slot = try pool.module.token(followingSerialOf: uri)?.slot { return slot }
             throw PKCS11Error(function: .getSlotList, returnValue: .tokenNotPresent)
         }
     }

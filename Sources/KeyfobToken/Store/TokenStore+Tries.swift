@@ -23,7 +23,7 @@ extension TokenStore {
             .pinFinalTry,
             "token \"\(label)\" does not report its PIN tries. After \(tries.failures) wrong ones in a row, one more "
                 + "may block it; the PIN was not sent.",
-            remedies: ["Stop unless you are sure.", Remedy("To try", .unlockWithFinalTry(token: label))],
+            remedies: ["Stop unless you are sure.", Remedy("To try", .change(.finalTry))],
             details: ["token": label, "tries": "final"])
     }
 

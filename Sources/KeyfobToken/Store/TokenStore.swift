@@ -122,8 +122,8 @@ package final class TokenStore: Sendable {
     /// The token's label, for messages.
     package var label: String { uri.token ?? uri.serial ?? "token" }
 
-    /// The module, if it is loaded.
-    package var loadedModule: Module? { madePool.load()?.module }
+    /// The pool of sessions, if the module is loaded.
+    var loadedPool: SessionPool? { madePool.load() }
 
     /// The pool of sessions, created at the first call.
     package func pool() throws -> SessionPool {

@@ -23,6 +23,7 @@ extension TokenStore {
     ) throws -> (suite: any WrapSuite, key: WrappingKey) {
         let listed = Set(try session.slot.mechanisms())
         var failures: [String] = []
+        var isCertain = true
         for suite in WrapSuites.all {
             if let missing = suite.mechanisms.first(where: { !listed.contains($0) }) {
                 failures.append("\(suite.name) (no \(missing))")
@@ -32,11 +33,12 @@ extension TokenStore {
                 return (suite, try makeWrappingKey(of: suite, attempts: 3, label: label, id: id, in: session))
             } catch {
                 failures.append("\(suite.name) (\(try Self.reason(against: error)))")
+                if (error as? PKCS11Error)?.isUninformative == true { isCertain = false }
                 // A second key of this id could be taken for the first.
                 guard try session.findObjects([.id(id), .token(true)]).isEmpty else { throw error }
             }
         }
-        throw Self.noSuite(failures)
+        throw Self.noSuite(failures, isCertain: isCertain)
     }
 
     /// Makes a key and proves it, and does so again after an error without a reason.
@@ -106,7 +108,7 @@ extension TokenStore {
                 failures.append("\(suite.name) (\(try Self.reason(against: error)))")
             }
         }
-        throw Self.noSuite(failures)
+        throw Self.noSuite(failures, isCertain: true)
     }
 
     private func publicKey(of handle: ObjectHandle, in session: borrowing Session) throws -> PublicKey {
@@ -129,11 +131,20 @@ extension TokenStore {
         }
     }
 
-    private static func noSuite(_ failures: [String]) -> KeychainError {
+    /// Returns the error for a token without a suite.
+    ///
+    /// - Parameters:
+    ///   - failures: The suites with the reasons against them.
+    ///   - isCertain: Whether the token gave all reasons. A general error may also mean that the device fails.
+    private static func noSuite(_ failures: [String], isCertain: Bool) -> KeychainError {
         KeychainError(
             .mechanismUnsupported,
             "this token can wrap keys in no way that Keyfob knows: \(failures.joined(separator: ", ")).",
-            hint: "Every keychain needs one of them, for the key that seals its passwords. Use another token, or name "
-                + "a key on this one that can do it.")
+            remedies: [
+                "A keychain needs one of them for the key that seals its passwords.",
+                Remedy("Name a key on this token that can decrypt", .change(.wrappingKey)),
+                Remedy("Or make a keychain for keys and certificates only", .change(.noPasswords)),
+            ],
+            details: isCertain ? [:] : ["uncertain": "true"])
     }
 }

@@ -71,6 +71,27 @@ package final class SQLiteStore: ItemStore {
         } catch { throw Self.translate(error, path: path, title: title, explain) }
     }
 
+    /// Makes an empty vault in memory, which ends with the store.
+    ///
+    /// - Parameters:
+    ///   - identity: The identity of the vault.
+    ///   - title: The name of the vault in messages.
+    /// - Throws: `KeychainError` with code `vaultUnavailable` if SQLite cannot make it.
+    package init(inMemory identity: Data, title: String) throws {
+        (path, fileNumber, explain) = (":memory:", nil, { $0 })
+        (self.identity, self.title) = (identity, title)
+        do {
+            let database = try Self.connect(path: path, use: .oneShot, busyTimeout: 0)
+            try database.write { try Self.fill($0, identity: identity) }
+            connection = VaultConnection(database, keepsQueue: true)
+        } catch { throw Self.translate(error, path: path, title: title, { $0 }) }
+    }
+
+    private static func fill(_ db: Database, identity: Data) throws {
+        try Schema.create(db)
+        try db.execute(sql: "INSERT INTO vault (name, value) VALUES ('identity', ?)", arguments: [identity])
+    }
+
     /// Makes a new, empty vault of mode 0600.
     ///
     /// - Throws: `KeychainError` with code `duplicateKeychain` if the file exists, or `refused`, `diskFull`,
@@ -88,10 +109,7 @@ package final class SQLiteStore: ItemStore {
         do {
             let database = try connect(path: path, use: .oneShot, busyTimeout: 10)
             defer { VaultConnection.closeKeepingQueue(database) }
-            try database.write { db in
-                try Schema.create(db)
-                try db.execute(sql: "INSERT INTO vault (name, value) VALUES ('identity', ?)", arguments: [identity])
-            }
+            try database.write { try fill($0, identity: identity) }
             try database.close()
         } catch {
             unsafe unlink(path)
@@ -207,6 +225,8 @@ package final class SQLiteStore: ItemStore {
     ///
     /// SQLite would otherwise keep writing to the unlinked file.
     private func requireKeychain() throws {
+        // A vault in memory has no file.
+        guard let fileNumber else { return }
         guard Self.fileNumber(path) != fileNumber else { return }
         let error = explain(Self.missing(path))
         // Any other vault that cannot be found is left to SQLite, which reports it.

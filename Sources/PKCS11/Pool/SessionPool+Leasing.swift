@@ -149,11 +149,24 @@ extension SessionPool {
     func slot(_ state: Lock<State>, until deadline: Deadline) throws(PKCS11Error) -> Place {
         let generation = module.generation
         if let place = state.withLock({ $0.place }), place.generation == generation { return place }
-        guard let (slot, info) = try module.token(matching: token, until: deadline) else {
+        guard let (slot, info) = try find(token, until: deadline) else {
             throw PKCS11Error(function: .getSlotList, returnValue: .tokenNotPresent, detail: token.description)
         }
         let place = Place(slot: slot, isWriteProtected: info.flags.contains(.writeProtected), generation: generation)
-        state.withLock { $0.place = place }
+        state.withLock { state in
+            state.place = place
+            state.label = info.label
+        }
         return place
     }
+
+    private func find(
+        _ token: PKCS11URI, until deadline: Deadline
+    ) throws(PKCS11Error) -> (slot: Slot, info: TokenInfo)? {
+        try configuration.followsSerialNumber
+            ? module.token(followingSerialOf: token, until: deadline) : module.token(matching: token, until: deadline)
+    }
+
+    /// The token's label when it was last found; `nil` before that.
+    package var foundLabel: String? { state.withLock { $0.label } }
 }

@@ -48,6 +48,8 @@ extension SessionPool {
     struct State: Sendable {
         var machine: StateMachine<PooledSession>
         var generation: Int
+        /// The token's label when it was last found.
+        var label: String?
         var login = Login.needed
         /// Whether a new session is expected to be logged in from the start.
         var expectsUser = false

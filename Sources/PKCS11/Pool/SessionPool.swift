@@ -26,6 +26,8 @@ import Synchronization
         public var allowFinalTry: Bool
         /// Whether to log in through the keypad of a token that has one, without asking for a PIN here.
         public var usesProtectedAuthenticationPath: Bool
+        /// Whether to use a token with the right serial number and another label if no token fits the whole URI.
+        package var followsSerialNumber = false
 
         /// Twice the number of cores, and at least four: while a session waits for a lock of the token or for a card,
         /// another can use its core.

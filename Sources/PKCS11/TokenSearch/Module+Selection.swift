@@ -1,5 +1,5 @@
 import Foundation
-import KeyfobPrimitives
+package import KeyfobPrimitives
 
 extension Module {
     /// Finds the slot of the one token that `uri` names.
@@ -17,11 +17,15 @@ extension Module {
 
     /// Finds the slot of the one token that `uri` names, together with the token's description.
     ///
-    /// - Parameter deadline: Until when to wait for other calls of the module; see `callForSlots`.
+    /// - Parameters:
+    ///   - uri: The URI.
+    ///   - deadline: Until when to wait for other calls of the module; see `callForSlots`.
+    ///   - patience: How long to repeat the search for a missing token.
+    /// - Returns: The token, or `nil` if none fits.
     func token(
-        matching uri: PKCS11URI, until deadline: Deadline? = nil
+        matching uri: PKCS11URI, until deadline: Deadline? = nil, patience: Duration = .milliseconds(100)
     ) throws(PKCS11Error) -> (slot: Slot, info: TokenInfo)? {
-        let lastLook = Deadline.after(.milliseconds(100))
+        let lastLook = Deadline.after(patience)
         while true {
             var failure: PKCS11Error?
             let fitting = try tokens(matching: uri, until: deadline, failure: &failure)
@@ -43,6 +47,22 @@ extension Module {
         }
     }
 
+    /// Finds the token that `uri` names, or else the one with its serial number, whose label has changed since.
+    ///
+    /// - Parameters:
+    ///   - uri: The URI.
+    ///   - deadline: Until when to wait for other calls of the module; see `callForSlots`.
+    /// - Returns: The slot and the token's description, or `nil` if no token fits.
+    /// - Throws: `ReturnValue.argumentsBad` of `PKCS11Function.getSlotList` if several tokens fit; otherwise the
+    ///   module's answer.
+    package func token(
+        followingSerialOf uri: PKCS11URI, until deadline: Deadline? = nil
+    ) throws(PKCS11Error) -> (slot: Slot, info: TokenInfo)? {
+        if let token = try token(matching: uri, until: deadline) { return token }
+        guard let relabelled = uri.ignoringLabel else { return nil }
+        return try token(matching: relabelled, until: deadline, patience: .zero)
+    }
+
     /// Returns whether the module can describe at least one token.
     ///
     /// - Parameter deadline: Until when to wait for other calls of the module; see `callForSlots`.
@@ -58,7 +78,7 @@ extension Module {
     ) throws(PKCS11Error) -> [(slot: Slot, info: TokenInfo)] {
         var result: [(slot: Slot, info: TokenInfo)] = []
         if uri.namesLibrary, try !uri.matches(info()) { return [] }
-        let isExact = uri.serial != nil && uri.token != nil
+        let isExact = uri.hasOwnSerial && uri.token != nil
         let slots = try slots(until: deadline)
         for slot in isExact ? slots.likeliestFirst(serial: uri.serial) : slots
         where uri.slotID == nil || uri.slotID == slot.id {

@@ -13,6 +13,25 @@ extension PKCS11URI {
             && Self.fits(serial, info.serialNumber)
     }
 
+    /// Whether the serial number is one that no other token of the module has: not only zeros.
+    var hasOwnSerial: Bool { serial?.contains { $0 != "0" && $0 != " " } ?? false }
+
+    /// The URI without the token's label; `nil` if the rest does not identify the token.
+    ///
+    /// The label of a card can change, for example with a certificate on it. Some modules give each token a serial
+    /// number of zeros, so only the label distinguishes their tokens.
+    package var ignoringLabel: PKCS11URI? {
+        guard token != nil, manufacturer != nil, model != nil, hasOwnSerial else { return nil }
+        var uri = self
+        uri.token = nil
+        return uri
+    }
+
+    /// Whether the URI names the token, or named it before its label changed.
+    package func namesOrNamed(_ info: TokenInfo) -> Bool {
+        matches(info) || ignoringLabel?.matches(info) ?? false
+    }
+
     /// Whether the URI's library attributes fit a module.
     ///
     /// Stands for `p11_kit_uri_match_module_info`.

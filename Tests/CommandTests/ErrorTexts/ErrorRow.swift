@@ -49,12 +49,18 @@ extension ErrorRow {
             reset: "rm -rf home/.local/state/keyfob", refusing: "pin-final",
             attempt: "keyfob unlock --allow-final-try --pin-source file:bad", status: 5, code: "pin.incorrect",
             message: ["wrong PIN", "ONE try left before it blocks"],
-            hint: ["Stop unless you are sure", "keyfob unlock --token card --allow-final-try"], details: ["tries"]),
+            hint: ["Stop unless you are sure", "the same command with --allow-final-try"], details: ["tries"]),
         ErrorRow(
             testDescription: "the last try, not taken", home: .card, before: "keyfob lock -q", refusing: "pin-final",
             attempt: "keyfob unlock --pin-source env:CARD_PIN", status: 5, code: "pin.final_try",
-            message: ["ONE try left before it blocks", "was not sent"], hint: ["keyfob unlock --token card --allow-final-try"],
-            details: ["tries"]),
+            message: ["ONE try left before it blocks", "was not sent"],
+            hint: ["the same command with --allow-final-try"], details: ["tries"]),
+        ErrorRow(
+            testDescription: "the last try, not taken on a token without a keychain", home: .card,
+            before: "keyfob keychain rm card -qy", refusing: "pin-final",
+            attempt: "env KEYFOB_MODULE=./faulty.so $KEYFOB key ls --token card --pin-source env:CARD_PIN", status: 5,
+            code: "pin.final_try", message: ["ONE try left before it blocks", "was not sent"],
+            hint: ["the same command with --allow-final-try"], details: ["tries"]),
         ErrorRow(
             testDescription: "the last try, not taken for a new keychain", home: .card, refusing: "pin-final",
             attempt: "keyfob keychain create b --token card --module ./faulty.so --pin-source env:CARD_PIN",
@@ -69,7 +75,7 @@ extension ErrorRow {
         ErrorRow(
             testDescription: "PIN blocked", home: .card, before: "keyfob lock -q", refusing: "pin-locked",
             attempt: "keyfob unlock --pin-source env:CARD_PIN", status: 6, code: "pin.locked", message: [#"the PIN of token "card" is blocked"#],
-            hint: ["SO PIN (PUK)", "Keys on it are intact"], details: ["serial"]),
+            hint: ["SO PIN (PUK)", "Keys on it are intact", "keyfob token pin unblock card"], details: ["serial"]),
         ErrorRow(
             testDescription: "the device fails at the login", home: .card, before: "keyfob lock -q",
             refusing: "login=48,9", attempt: "keyfob unlock --pin-source env:CARD_PIN", status: 1, code: "failed",
@@ -78,11 +84,11 @@ extension ErrorRow {
         ErrorRow(
             testDescription: "no user PIN", home: .card, before: "keyfob lock -q", refusing: "login=258,9",
             attempt: "keyfob unlock --pin-source env:CARD_PIN", status: 6, code: "keychain.locked",
-            message: [#"token "card" has no user PIN yet"#], hint: ["SO PIN", "--init-pin"]),
+            message: [#"token "card" has no user PIN yet"#], hint: ["SO PIN", "keyfob token pin set card"]),
         ErrorRow(
             testDescription: "PIN to be changed", home: .card, before: "keyfob lock -q",
             refusing: "login=163,9 pin-change", attempt: "keyfob unlock --pin-source env:CARD_PIN", status: 6,
-            code: "pin.locked", message: [#"the PIN of token "card" must be changed"#], hint: ["--change-pin"]),
+            code: "pin.locked", message: [#"the PIN of token "card" must be changed"#], hint: ["keyfob token pin change card"]),
         ErrorRow(
             testDescription: "no PIN and no way to ask", home: .empty,
             before: "PASS=sesame keyfob init -q --pin-source env:PASS; keyfob lock -q", attempt: "keyfob get a", status: 6,
@@ -115,6 +121,36 @@ extension ErrorRow {
             testDescription: "the module of a keychain gone", home: .card, before: "mv faulty.so away.so",
             attempt: "keyfob key ls", status: 7, code: "module.not_loaded",
             message: ["PKCS#11 module", "faulty.so", "file not found"], hint: ["Install the package"]),
+        ErrorRow(
+            testDescription: "the service behind the module does not run", home: .card, refusing: "start-fails=5",
+            attempt: "keyfob key ls", status: 7, code: "module.not_loaded",
+            message: ["cannot be started: CKR_GENERAL_ERROR from C_Initialize"],
+            hint: ["Is the service behind it running", "keyfob token ls"], details: ["ckr", "function"]),
+        ErrorRow(
+            testDescription: "the service behind a named module does not run", home: .card,
+            refusing: "start-fails=2", attempt: "keyfob init -k other --token card --module ./faulty.so", status: 7,
+            code: "module.not_loaded", message: ["faulty.so", "cannot be started: CKR_HOST_MEMORY from C_Initialize"],
+            hint: ["Is the service behind it running"], details: ["module"]),
+        ErrorRow(
+            testDescription: "p11-kit's proxy as a module",
+            attempt: "keyfob init -k other --token x --module $(find /usr/lib -name p11-kit-proxy.so | head -n 1)",
+            status: 7, code: "module.not_loaded", message: ["as a registered module"],
+            hint: ["Name one of the modules behind it: p11-kit list-modules"]),
+        ErrorRow(
+            testDescription: "no kind of key can be generated", home: .card, refusing: "without=0,4160,4181,4224",
+            attempt: "keyfob key generate k", status: 8, code: "mechanism.unsupported",
+            message: [#"token "card" cannot generate"#], hint: ["generates no keys of a kind that Keyfob knows"]),
+        ErrorRow(
+            testDescription: "a write-protected token without the function", home: .card,
+            refusing: "write-protected without=4160", attempt: "keyfob key generate k", status: 12,
+            code: "token.read_only", message: [#"token "card" is write-protected; nothing was changed"#],
+            hint: ["vendor's tool"]),
+        ErrorRow(
+            testDescription: "passwords in a keychain that takes none", home: .card,
+            before: "keyfob init -q -k b --token card --module ./faulty.so --pin-source env:CARD_PIN --no-passwords",
+            attempt: "keyfob set x -k b --stdin < /dev/null", status: 8, code: "mechanism.unsupported",
+            message: [#"keychain "b" takes no passwords"#, "nothing was stored"],
+            hint: ["--keychain NAME", "--wrapping-key URI"], details: ["token"]),
         ErrorRow(
             testDescription: "mechanism unsupported", home: .card, refusing: "without=4181",
             attempt: "keyfob key generate k --type ed25519", status: 8, code: "mechanism.unsupported",

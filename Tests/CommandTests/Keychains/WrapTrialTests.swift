@@ -26,11 +26,22 @@ import Testing
         #expect(!failed.error.contains("in no way") && !failed.error.contains("Use another token"), "\(failed.error)")
     }
 
-    /// CKR_MECHANISM_INVALID, CKR_KEY_SIZE_RANGE, and repeated CKR_GENERAL_ERROR.
-    @Test(arguments: ["0x70", "0x62", "0x5"])
-    func `a token that refuses every way of wrapping is reported`(answer: String) throws {
-        let (_, failed) = try create(refusing: "trial-fails=\(answer)")
-        #expect(failed.status != 0 && failed.error.contains("in no way"), "\(failed.error)")
+    /// CKR_MECHANISM_INVALID, CKR_KEY_SIZE_RANGE.
+    @Test(arguments: ["0x70", "0x62"])
+    func `a token that refuses every way of wrapping gets a keychain without passwords`(answer: String) throws {
+        let (household, made) = try create(refusing: "trial-fails=\(answer)")
+        #expect(made.status == 0, "\(made.error)")
+        #expect(made.output.contains("\"wrap_suite\":\"none\""), "\(made.output)")
+        #expect(made.output.contains("in no way"), "\(made.output)")
+        #expect(try household.keychains() == ["card"])
+    }
+
+    /// Repeated CKR_GENERAL_ERROR.
+    @Test func `a token that fails without a reason gets no keychain`() throws {
+        let (household, failed) = try create(refusing: "trial-fails=0x5")
+        #expect(failed.status == 8 && failed.error.contains("in no way"), "\(failed.error)")
+        #expect(failed.error.contains("--no-passwords"), "\(failed.error)")
+        #expect(try household.keychains().isEmpty)
     }
 
     @Test func `a temporary failure does not select a weaker wrapping`() throws {

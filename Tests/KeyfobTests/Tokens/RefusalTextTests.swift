@@ -28,10 +28,10 @@ import Testing
     }
 
     @Test(arguments: [
-        (
-            PKCS11Error(function: .getTokenInfo, returnValue: .pinIncorrect),
-            .unlockWithFinalTry(token: "my token")
-        ),
+        (PKCS11Error(function: .getTokenInfo, returnValue: .pinIncorrect), .change(.finalTry)),
+        (PKCS11Error(function: .login, returnValue: .pinLocked), .unblockPIN(token: "my token")),
+        (PKCS11Error(function: .login, returnValue: .userPINNotInitialized), .setPIN(token: "my token")),
+        (PKCS11Error(function: .login, returnValue: .pinExpired), .changePIN(token: "my token")),
         (PKCS11Error(function: .createObject, returnValue: .deviceMemory), .listObjects(token: "my token")),
     ] as [(PKCS11Error, Remedy.Operation)])
     func `a refusal proposes an operation on the token that refused`(
