@@ -69,7 +69,8 @@ extension KeychainError {
                     ? "wrong PIN for token \"\(label)\"; ONE try left before it blocks."
                     : "token \"\(label)\" has ONE try left before it blocks; the PIN was not sent.",
                 ["Stop unless you are sure.", Remedy("To try", .unlockWithFinalTry(token: label))])
-        case .pinIncorrect, .pinInvalid, .pinLengthRange, .argumentsBad where error.isWrongPIN:
+        case .pinIncorrect, .pinInvalid, .pinLengthRange,
+            .argumentsBad where error.isWrongPIN:
             let isLow = flags.contains(.userPINCountLow)
             if isLow { details["tries"] = "low" }
             return make(
