@@ -71,8 +71,10 @@ extension KeychainError {
                 .pinLocked, "the PIN of token \"\(label)\" is blocked.",
                 profile.has(.locksOutSecurityOfficer)
                     ? [
-                        "The SO PIN is blocked as well, for a time that the TPM determines. Wait, or use the lockout "
-                            + "authorisation of the TPM: tpm2_dictionarylockout --clear-lockout. Keys on it are intact."
+                        Remedy(
+                            "The SO PIN is blocked as well, for a time that the TPM determines. Wait, or use the "
+                                + "lockout authorisation of the TPM: tpm2_dictionarylockout --clear-lockout. Keys on "
+                                + "it are intact.")
                     ]
                     : [Remedy("Keys on it are intact. Unblock it with the SO PIN (PUK)", .unblockPIN(token: label))])
         case .pinIncorrect where error.function == .getTokenInfo || flags.contains(.userPINFinalTry):
