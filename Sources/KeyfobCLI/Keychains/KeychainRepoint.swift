@@ -13,17 +13,13 @@ struct KeychainRepoint: OutputCommand {
         discussion: """
             The token must prove that it is the right one: its key opens the keychain. A token with a serial number of its \
             own is found under any label, so this command is for tokens whose serial number is zero, and for those that \
-            were exchanged.
+            were exchanged. Without --module, the keychain's module is used.
             """)
 
     @Argument(help: "The keychain.", completion: NameCompletion.keychains)
     var name: String
 
-    @Option(
-        help: ArgumentHelp(
-            "The PKCS#11 module of --token: a path, or its name in p11-kit; by default, the keychain's module.",
-            valueName: "path|name"))
-    var module: String?
+    @OptionGroup(title: "Module") var location: ModuleOptions
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
@@ -34,8 +30,9 @@ struct KeychainRepoint: OutputCommand {
         }
         let keychains = Keychains()
         let former = try keychains.configuration(name)
+        let (module, parameters) = location.module.map { ($0, location.moduleParameters) } ?? Self.module(of: former)
         let found = try TokenChoice.find(
-            token, module: module ?? Self.module(of: former), environmentModule: global.modulePath)
+            token, module: module, parameters: parameters, environmentModule: global.modulePath)
         let uri = found.info.uri
         let isNew = uri.description != former.token || found.location != former.module
         if isNew, !global.dryRun {
@@ -55,11 +52,11 @@ struct KeychainRepoint: OutputCommand {
                     : "Keychain \"\(name)\" uses token \"\(shown)\" now.")
     }
 
-    private static func module(of configuration: KeychainConfiguration) -> String? {
+    private static func module(of configuration: KeychainConfiguration) -> (name: String?, parameters: String?) {
         switch configuration.module {
-        case .softHSM: nil
-        case .path(let path): path
-        case .registered(let name): name
+        case .softHSM: (nil, nil)
+        case .path(let path, let parameters): (path, parameters)
+        case .registered(let name): (name, nil)
         }
     }
 }

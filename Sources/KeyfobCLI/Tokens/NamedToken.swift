@@ -13,7 +13,7 @@ struct NamedToken {
     ///
     /// - Throws: `KeychainError.tokenAbsent`, `tokenAmbiguous`, `moduleNotLoaded`; `UsageError` for an empty name or a
     ///   PIN in the URI, and if `--token` names another token.
-    init(_ name: String, _ global: GlobalOptions) throws {
+    init(_ name: String, _ global: GlobalOptions, _ location: ModuleOptions? = nil) throws {
         if let token = global.token {
             guard try TokenChoice.uri(name) == TokenChoice.uri(token) else {
                 throw UsageError(
@@ -23,10 +23,12 @@ struct NamedToken {
         self.name = name
         let own = try TokenInventory.own().matches(name)
         entry =
-            own.count == 1
+            own.count == 1 && location?.module == nil
             ? own[0]
-            : try TokenInventory(includesAll: true, module: TokenChoice.moduleName(in: name) ?? global.modulePath)
-                .entry(name)
+            : try TokenInventory(
+                includesAll: true, module: location?.module ?? TokenChoice.moduleName(in: name) ?? global.modulePath,
+                parameters: location?.moduleParameters
+            ).entry(name)
     }
 
     /// The token in Keyfob's own directory; `nil` for a token of another kind.

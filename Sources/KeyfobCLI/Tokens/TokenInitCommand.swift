@@ -31,11 +31,13 @@ struct TokenInitCommand: OutputCommand {
 
     @OptionGroup(title: "PINs") var pins: TokenPINOptions
 
+    @OptionGroup(title: "Module") var location: ModuleOptions
+
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(_ output: Output) throws {
         if let label { try TokenAdministration.check(label) }
-        let token = try NamedToken(name, global)
+        let token = try NamedToken(name, global, location)
         guard !token.entry.isOurs else {
             throw KeychainError(
                 .refused, "token \"\(token.title)\" was made by keyfob, which makes a new token for each keychain.",

@@ -33,12 +33,14 @@ struct TokenPINChangeCommand: OutputCommand {
             "Where the new PIN comes from: prompt, env:NAME, file:PATH, fd:N, credential:NAME, …", valueName: "source"))
     var newPinSource: String?
 
+    @OptionGroup(title: "Module") var location: ModuleOptions
+
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws { EnvironmentVariable.withhold(namedBy: newPinSource) }
 
     func run(_ output: Output) throws {
-        let token = try SelectedToken(name, global)
+        let token = try SelectedToken(name, global, location)
         let administration = try token.administration(global)
         let info = try administration.info()
         let state = try "PIN of token \"\(TerminalSafe.text(info.label))\": \(token.pinState(info))."
@@ -71,11 +73,13 @@ struct TokenPINSetCommand: OutputCommand {
 
     @OptionGroup(title: "PINs") var pins: TokenPINOptions
 
+    @OptionGroup(title: "Module") var location: ModuleOptions
+
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(_ output: Output) throws {
         try TokenPINReport.set(
-            name, pins, global, output, action: "pin_set", verb: "set", sentence: "Set the PIN of token"
+            name, pins, global, location, output, action: "pin_set", verb: "set", sentence: "Set the PIN of token"
         ) { try $0.setPIN($1, securityOfficerPIN: $2) }
     }
 }
@@ -94,11 +98,13 @@ struct TokenPINUnblockCommand: OutputCommand {
 
     @OptionGroup(title: "PINs") var pins: TokenPINOptions
 
+    @OptionGroup(title: "Module") var location: ModuleOptions
+
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(_ output: Output) throws {
         try TokenPINReport.set(
-            name, pins, global, output, action: "pin_unblocked", verb: "unblock", sentence: "Set a new PIN for token"
+            name, pins, global, location, output, action: "pin_unblocked", verb: "unblock", sentence: "Set a new PIN for token"
         ) { try $0.unblockPIN(settingTo: $1, securityOfficerPIN: $2) }
     }
 }

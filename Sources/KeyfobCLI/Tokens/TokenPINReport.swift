@@ -10,6 +10,7 @@ enum TokenPINReport {
     ///   - name: The token; `nil` for the one that the options select.
     ///   - pins: The sources of the PINs.
     ///   - global: The options.
+    ///   - location: The module of the token.
     ///   - output: The output.
     ///   - action: The name of the action in the document.
     ///   - verb: The verb in the sentence of a dry run.
@@ -17,11 +18,11 @@ enum TokenPINReport {
     ///   - body: Sets the PIN: gets the administration, the new PIN and the SO PIN.
     /// - Throws: `KeychainError` and `UsageError`.
     static func set(
-        _ name: String?, _ pins: TokenPINOptions, _ global: GlobalOptions, _ output: Output, action: String,
-        verb: String, sentence: String,
+        _ name: String?, _ pins: TokenPINOptions, _ global: GlobalOptions, _ location: ModuleOptions,
+        _ output: Output, action: String, verb: String, sentence: String,
         _ body: (TokenAdministration, SecretBytes, SecretBytes) throws -> TokenAdministration.PINChange
     ) throws {
-        let token = try SelectedToken(name, global)
+        let token = try SelectedToken(name, global, location)
         let administration = try token.administration(global)
         let info = try administration.info()
         let state = try "PIN of token \"\(TerminalSafe.text(info.label))\": \(token.pinState(info)). SO PIN: "
