@@ -134,6 +134,7 @@ struct Wording {
         case .keychain: "--keychain NAME"
         case .token: "--token NAME"
         case .module: "--module PATH, KEYFOB_MODULE"
+        case .moduleParameters(let example): "--module PATH --module-parameters \(example)"
         case .wrappingKey: "--wrapping-key URI"
         case .noPasswords: "--no-passwords"
         case .finalTry: "the same command with --allow-final-try"

@@ -104,7 +104,8 @@ struct TokenPINUnblockCommand: OutputCommand {
 
     func run(_ output: Output) throws {
         try TokenPINReport.set(
-            name, pins, global, location, output, action: "pin_unblocked", verb: "unblock", sentence: "Set a new PIN for token"
+            name, pins, global, location, output, action: "pin_unblocked", verb: "unblock",
+            sentence: "Set a new PIN for token"
         ) { try $0.unblockPIN(settingTo: $1, securityOfficerPIN: $2) }
     }
 }

@@ -146,6 +146,8 @@ extension Remedy {
         case token
         /// The module.
         case module
+        /// The parameters of the module, such as `"configdir='sql:DIRECTORY'"`.
+        case moduleParameters(String)
         /// The key on the token that seals a new keychain.
         case wrappingKey
         /// A new keychain takes no passwords.

@@ -28,12 +28,12 @@ extension KeychainError {
             // By its file, because the library has not answered.
             let profile = TokenProfile(of: .init(file: name))
             let wantsParameters = error.returnValue == .argumentsBad || profile.has(.needsParameters)
-            let cause = wantsParameters
-                ? Self.parameterRemedy(profile, isGiven: parameters != nil)
-                : "Is the service behind it running, and its device plugged in? Start the service and try again."
+            let causes: [Remedy] = wantsParameters
+                ? parameterRemedies(profile, isGiven: parameters != nil)
+                : ["Is the service behind it running, and its device plugged in? Start the service and try again."]
             return KeychainError(
                 .moduleNotLoaded, "\(subject) cannot be started: \(error.returnValue.name) from C_Initialize\(detail).",
-                remedies: [cause, Remedy("See which tokens are present", .listTokens)],
+                remedies: causes + [Remedy("See which tokens are present", .listTokens)],
                 details: details, cause: error)
         }
         // The detail starts with the path. If the module was named by its path, the message contains it already.
@@ -54,13 +54,14 @@ extension KeychainError {
     }
 
     /// Returns how to give a module its parameters.
-    private static func parameterRemedy(_ profile: TokenProfile, isGiven: Bool) -> Remedy {
-        let start = isGiven
-            ? "It does not accept these parameters. They have this form: "
-            : "It does not start without parameters: --module PATH "
-        return Remedy(
-            start + "--module-parameters \(profile.parameterExample)"
-                + "\nOr register it with p11-kit (x-init-reserved in its .module file), and use its name there.")
+    private static func parameterRemedies(_ profile: TokenProfile, isGiven: Bool) -> [Remedy] {
+        [
+            Remedy(
+                isGiven ? "It does not accept these parameters. They have this form"
+                    : "It does not start without parameters",
+                .change(.moduleParameters(profile.parameterExample))),
+            "Or register it with p11-kit (x-init-reserved in its .module file), and use its name there.",
+        ]
     }
 }
 

@@ -45,7 +45,7 @@ extension EveryToken {
             try keychain.trust.add(renewal.identity.certificate())
             _ = try keychain.trust.remove(root.certificate())
             if key != .same {
-                // With the same key, the new version also verifies certificates of the old one; with a new key it does not.
+                // The new version verifies certificates of the old one only if it has the same key.
                 #expect(code { try retire() } == .refused)
                 let authority = try keychain.only(.identity(label: "root"))
                 _ = try keychain.identities.renew(leaf, key: .same, issuer: AuthorityIssuer(authority, in: keychain))

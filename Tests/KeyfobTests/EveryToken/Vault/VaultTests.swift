@@ -77,7 +77,7 @@ extension EveryToken {
             let keychain = try test.reopen(waitingForVault: .seconds(1))
             try test.sql { db in
                 try db.inTransaction(.immediate) {
-                    // Without the timeout, the wait would be ten seconds. On a busy machine, a wait of one second may take
+                    // Without the timeout, the wait would be ten seconds. On a busy machine, one second may take
                     // that long.
                     let isInTime = (0..<5).contains { _ in
                         let start = ContinuousClock.now
