@@ -20,9 +20,6 @@ struct DoctorCommand: OutputCommand {
             token is missing, or the PIN is wrong, it exits with the status of that error.
             """)
 
-    @Flag(help: "Try the PIN even if another wrong one would block the token.")
-    var allowFinalTry = false
-
     @OptionGroup(title: "Module") var location: ModuleOptions
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
@@ -33,7 +30,7 @@ struct DoctorCommand: OutputCommand {
         guard info.flags.contains(.tokenInitialized) else {
             throw KeychainError(
                 .refused, "the token is not initialised, so there is nothing to try.",
-                hint: "Initialise it with its vendor's tool, or: pkcs11-tool --init-token --init-pin")
+                hint: "Initialise it: keyfob token init")
         }
         let probe = try Waiting.notice("the token to make and use keys", isShown: global.showsProgress) {
             // An interrupted probe would leave its keys on the token.
@@ -66,7 +63,7 @@ struct DoctorCommand: OutputCommand {
         let environment = global.pinEnvironment(noInput: !global.terminal.mayAsk)
         return try TokenProbe(
             of: token.slot, pin: source.read(.token(info.label), from: environment),
-            storedIn: source.isInteractive ? nil : source, allowsFinalTry: allowFinalTry)
+            storedIn: source.isInteractive ? nil : source, allowsFinalTry: global.allowFinalTry)
     }
 
     /// The findings of the check of the token's keychain; `nil` if there is none or it is locked.

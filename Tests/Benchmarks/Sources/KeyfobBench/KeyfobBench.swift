@@ -15,10 +15,12 @@ struct KeyfobBench {
         case "store" where numbers.count >= 3: try store(samples: Int(numbers[0]), counts: numbers.dropFirst(2).map { Int($0) })
         case "fill" where arguments.count == 3: try fill(arguments[1], count: Int(arguments[2]) ?? 0)
         case "services" where numbers.count == 2: try services(samples: Int(numbers[0]), count: Int(numbers[1]))
+        case "pool" where numbers.count == 1: try pool(seconds: numbers[0])
+        case "read" where arguments.count == 3: try read(root: arguments[1], seconds: Double(arguments[2]) ?? 1)
         case "certificates" where numbers.count == 1: try certificates(count: Int(numbers[0]))
         default:
             FileHandle.standardError.write(
-                Data("usage: keyfob-bench sign SECONDS THREADS… | store SAMPLES LIMIT COUNT… | services SAMPLES COUNT | certificates COUNT | fill KEYCHAIN COUNT\n".utf8))
+                Data("usage: keyfob-bench sign SECONDS THREADS… | store SAMPLES LIMIT COUNT… | services SAMPLES COUNT | pool SECONDS | read DIRECTORY SECONDS | certificates COUNT | fill KEYCHAIN COUNT\n".utf8))
             exit(2)
         }
     }

@@ -30,7 +30,7 @@ extension KeyfobBench {
         }
     }
 
-    private static func rate(seconds: Double, threads: Int, _ body: @escaping @Sendable () throws -> Void) throws -> Double {
+    static func rate(seconds: Double, threads: Int, _ body: @escaping @Sendable () throws -> Void) throws -> Double {
         let total = Lock(0)
         let failure = Lock<(any Error)?>(nil)
         let group = DispatchGroup()
