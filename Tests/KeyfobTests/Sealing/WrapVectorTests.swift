@@ -183,7 +183,10 @@ import Testing
                     opened = try ECDHKeyWrap().unwrap(point + wrapped, with: key, in: session)
                 }
                 #expect(agreed?.copyBytes() == shared, "\(row): \(String(describing: error))")
-                #expect(opened == content, "\(row): \(String(describing: error))")
+                // No vault has a compressed ephemeral point, which the epk member of a JWE could not show.
+                let isCompressed = point[0] != 4
+                #expect(opened == (isCompressed ? nil : content), "\(row): \(String(describing: error))")
+                #expect((error as? KeychainError)?.code == (isCompressed ? .vaultDamaged : nil), "\(row)")
             }
         }
     }
