@@ -139,6 +139,9 @@ import Testing
             try change(household, statement)
             #expect(try document(household, token).findings.count > before, "\(statement)")
         }
+        try change(household, "UPDATE recipient SET code = zeroblob(32) WHERE item = 2")
+        let refused = try read(household, token, ["svce=two"])
+        #expect(refused.status == 1 && refused.error.contains("row 2 has a wrapped key with a wrong code"))
         try change(
             household, "UPDATE item SET attributes_ciphertext = zeroblob(length(attributes_ciphertext)) WHERE id = 1")
         #expect(try read(household, token).status == 1)

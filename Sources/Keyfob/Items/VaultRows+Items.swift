@@ -57,13 +57,10 @@ extension VaultRows {
             attributes: try keys.sealAttributes(attributes, of: itemClass, row: identity, version: version),
             terms: try keys.terms(itemClass, attributes))
         if let secret {
-            let envelope = try SecretEnvelope(
-                sealing: secret,
-                AdditionalData(
-                    .secret, vault: keychain.store.identity, row: identity, itemClass: itemClass, version: version),
-                keys)
+            let additionalData = secretData(of: row, itemClass)
+            let envelope = try SecretEnvelope(sealing: secret, additionalData)
             row.secret = envelope.sealed
-            row.recipients = try recipients(of: envelope.rowKey, keys)
+            row.recipients = try recipients(of: envelope.rowKey, additionalData, keys)
         }
         return row
     }
@@ -319,15 +316,18 @@ extension VaultRows {
     /// The secret of a row that was read with its secret. Uses one token operation.
     func openSecret(_ row: SealedRow, _ itemClass: ItemClass, _ keys: VaultKeys) throws -> SecretBytes? {
         guard let sealed = row.secret else { return nil }
+        let additionalData = secretData(of: row, itemClass)
         do {
-            return try SecretEnvelope.open(
-                sealed, rowKey: rowKey(of: row, keys),
-                AdditionalData(
-                    .secret, vault: keychain.store.identity, row: row.identity, itemClass: itemClass,
-                    version: row.version), keys)
+            return try SecretEnvelope.open(sealed, rowKey: rowKey(of: row, additionalData, keys), additionalData)
         } catch let error as KeychainError where error.code == .vaultDamaged {
             throw error.naming(row, itemClass)
         }
+    }
+
+    /// The additional data of a row's secret.
+    func secretData(of row: SealedRow, _ itemClass: ItemClass) -> AdditionalData {
+        AdditionalData(
+            .secret, vault: keychain.store.identity, row: row.identity, itemClass: itemClass, version: row.version)
     }
 
     /// The error for an item whose primary key is taken.

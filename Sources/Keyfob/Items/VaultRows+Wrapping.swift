@@ -8,7 +8,11 @@ extension VaultRows {
     /// Wraps a row key for every active wrapping key of this keychain.
     ///
     /// Uses one token operation for each secret key, and one more the first time. A key pair needs none.
-    func recipients(of rowKey: SecretBytes, _ keys: VaultKeys) throws -> [Recipient] {
+    ///
+    /// - Parameter additionalData: The additional data of the secret, to which the wrapped keys are bound.
+    func recipients(
+        of rowKey: SecretBytes, _ additionalData: AdditionalData, _ keys: VaultKeys
+    ) throws -> [Recipient] {
         let active = try wrappingKeyRows().filter(\.isActive)
         let rows = try active.filter { try isOwn($0, keys) }
         guard !rows.isEmpty else {
@@ -24,9 +28,7 @@ extension VaultRows {
                 remedies: [Remedy("Restore the token's files from a backup; then look", .checkKeychain(keychain.name))],
                 details: ["key": row.keyID])
         }
-        return try rows.map { row in
-            Recipient(wrappingKey: row.id, encryptedKey: try wrap(rowKey, for: row))
-        }
+        return try rows.map { try keys.recipient(wrap(rowKey, for: $0), of: $0, additionalData) }
     }
 
     private func wrap(_ rowKey: SecretBytes, for row: WrappingKeyRow) throws -> [UInt8] {
@@ -69,27 +71,35 @@ extension VaultRows {
     }
 
     /// Unwraps a row key for the first recipient whose key is on the token. Uses one token operation.
-    func rowKey(of row: SealedRow, _ keys: VaultKeys) throws -> SecretBytes {
+    ///
+    /// - Throws: `KeychainError`; `vaultDamaged`, without a call of the token, if no recipient is intact.
+    func rowKey(of row: SealedRow, _ additionalData: AdditionalData, _ keys: VaultKeys) throws -> SecretBytes {
+        var failure = KeychainError.damagedItem(cause: nil)
+        for (recipient, key) in try intactRecipients(of: row, additionalData, keys) {
+            // A damaged key on the token opens nothing; another one may be intact.
+            do { return try unwrap(recipient.encryptedKey, key) } catch let error as KeychainError
+                where [.wrappingKeyMissing, .vaultDamaged].contains(error.code)
+            { failure = error }
+        }
+        throw failure
+    }
+
+    /// The recipients of a row whose code is right, with their wrapping keys.
+    func intactRecipients(
+        of row: SealedRow, _ additionalData: AdditionalData, _ keys: VaultKeys
+    ) throws -> [(recipient: Recipient, wrappingKey: WrappingKeyRow)] {
         var rows = try wrappingKeyRows()
         if !row.recipients.contains(where: { recipient in rows.contains { $0.id == recipient.wrappingKey } }) {
             // Another process has made a new wrapping key since the rows were cached.
             keychain.lockState.withLock { $0.wrappingKeys = [] }
             rows = try wrappingKeyRows()
         }
-        var missing: (any Error)?
-        for recipient in row.recipients {
-            guard let key = rows.first(where: { $0.id == recipient.wrappingKey }) else { continue }
-            // The public half tells the curve, and a point on another curve could reveal bits of the private key.
-            guard try key.publicKey == nil || keys.authenticates(key) else {
-                missing = KeychainError.damagedItem(cause: nil)
-                continue
-            }
-            // A damaged key opens nothing; another one may be intact.
-            do { return try unwrap(recipient.encryptedKey, key) } catch let error as KeychainError
-                where [.wrappingKeyMissing, .vaultDamaged].contains(error.code)
-            { missing = error }
+        return try row.recipients.compactMap { recipient in
+            guard let key = rows.first(where: { $0.id == recipient.wrappingKey }),
+                try keys.authenticates(recipient, of: key, additionalData)
+            else { return nil }
+            return (recipient, key)
         }
-        throw missing ?? KeychainError.damagedItem(cause: nil)
     }
 
     /// Unwraps one key. Uses one token operation once the handle of the wrapping key is known.

@@ -181,16 +181,18 @@ extension Keychain {
     ///
     /// Uses no token operation.
     ///
-    /// - Throws: `KeychainError`; `itemNotFound` if the item is gone or has no secret, and the errors of `unlock()`.
+    /// - Throws: `KeychainError`; `itemNotFound` if the item is gone or has no secret, `vaultDamaged` if its row fails
+    ///   its integrity check, and the errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
     public func jwe(of item: some KeychainItem) throws -> String {
         let (row, itemClass) = try storedRow(of: item.item)
         guard let secret = row.secret else {
             throw KeychainError(.itemNotFound, "the item has no secret.")
         }
-        let keys = try vaultRows.wrappingKeyRows()
-        let recipients = try row.recipients.compactMap { recipient -> JSONWebEncryption.RecipientMembers? in
-            guard let key = keys.first(where: { $0.id == recipient.wrappingKey }) else { return nil }
+        let additionalData = vaultRows.secretData(of: row, itemClass)
+        let intact = try vaultRows.intactRecipients(of: row, additionalData, vaultKeys())
+        guard !intact.isEmpty else { throw KeychainError.damagedItem(cause: nil).naming(row, itemClass) }
+        let recipients = try intact.map { recipient, key in
             let suite = try WrapSuites.named(key.suite)
             let (header, encryptedKey) = suite.members(of: recipient.encryptedKey)
             return JSONWebEncryption.RecipientMembers(
@@ -198,10 +200,7 @@ extension Keychain {
                 encryptedKey: encryptedKey)
         }
         return JSONWebEncryption(
-            secret: secret,
-            additionalData: AdditionalData(
-                .secret, vault: store.identity, row: row.identity, itemClass: itemClass, version: row.version),
-            recipients: recipients
+            secret: secret, additionalData: additionalData, recipients: recipients
         ).serialized
     }
 

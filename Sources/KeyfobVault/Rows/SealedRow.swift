@@ -66,8 +66,8 @@ package struct SealedRow: Sendable {
 
     /// The entry of the row in the record: the beginnings of the tags of its attributes and of its secret.
     ///
-    /// Without the keys, tags cannot be told from random bytes, and the nonce of a secret authenticates its key. So 64
-    /// bits distinguish any two versions.
+    /// Without the keys, tags cannot be told from random bytes, and the codes of the recipients keep out row keys
+    /// that an attacker knows. So 64 bits distinguish any two versions.
     package var treeEntry: RowTree.Entry {
         RowTree.Entry(
             high: UInt64(bigEndianBytes: attributes.tag.prefix(8)) ?? 0,
@@ -81,10 +81,13 @@ package struct Recipient: Hashable, Sendable {
     package var wrappingKey: Int64
     /// The row key, wrapped in the form of the wrapping key's suite.
     package var encryptedKey: [UInt8]
+    /// The code by which the metadata key authenticates the wrapped key (`VaultKeys.recipient(_:of:_:)`).
+    package var code: [UInt8]
 
-    package init(wrappingKey: Int64, encryptedKey: [UInt8]) {
+    package init(wrappingKey: Int64, encryptedKey: [UInt8], code: [UInt8]) {
         self.wrappingKey = wrappingKey
         self.encryptedKey = encryptedKey
+        self.code = code
     }
 }
 

@@ -4,8 +4,8 @@ import KeyfobOpenSSL
 
 /// A secret encrypted with AES-256-GCM under its own key, with a fresh key and nonce for every version of a row.
 ///
-/// The row key leaves this file only to be wrapped, and is then wiped. The nonce authenticates the row key: any program
-/// can wrap a key of its own with a public wrapping key, and could encrypt another secret under it.
+/// The row key leaves this file only to be wrapped, and is then wiped. The code of each recipient authenticates the
+/// wrapped key.
 package struct SecretEnvelope: Sendable {
     /// The ciphertext.
     package let sealed: SealedBytes
@@ -15,7 +15,7 @@ package struct SecretEnvelope: Sendable {
     /// Encrypts a secret.
     ///
     /// - Throws: `KeychainError` with code `dataTooLarge` for more than 32 MiB.
-    package init(sealing secret: SecretBytes, _ additionalData: AdditionalData, _ keys: VaultKeys) throws {
+    package init(sealing secret: SecretBytes, _ additionalData: AdditionalData) throws {
         guard secret.count <= SecretPadding.maximumCount else {
             throw KeychainError(
                 .dataTooLarge,
@@ -23,7 +23,7 @@ package struct SecretEnvelope: Sendable {
                 hint: "Keep large files encrypted elsewhere and store their key here.")
         }
         rowKey = try RandomBytes.secret(count: 32)
-        let nonce = try keys.secretNonce(rowKey, additionalData)
+        let nonce = try RandomBytes.bytes(count: AESGCM.nonceCount)
         let (ciphertext, tag) = try AESGCM(key: rowKey).seal(
             SecretPadding.pad(secret), nonce: nonce, additionalData: additionalData.jose)
         sealed = SealedBytes(initializationVector: nonce, ciphertext: ciphertext, tag: tag)
@@ -32,14 +32,11 @@ package struct SecretEnvelope: Sendable {
     /// Decrypts a secret with its unwrapped key.
     ///
     /// - Throws: `KeychainError` with code `vaultDamaged` if ciphertext, key and additional data do not belong
-    ///   together, or if the key is not one that was made for the row.
+    ///   together.
     package static func open(
-        _ sealed: SealedBytes, rowKey: SecretBytes, _ additionalData: AdditionalData, _ keys: VaultKeys
+        _ sealed: SealedBytes, rowKey: SecretBytes, _ additionalData: AdditionalData
     ) throws -> SecretBytes {
         do {
-            guard constantTimeEqual(sealed.initializationVector, try keys.secretNonce(rowKey, additionalData)) else {
-                throw KeychainError.damagedItem(cause: nil)
-            }
             let padded = try AESGCM(key: rowKey).open(
                 ciphertext: sealed.ciphertext, tag: sealed.tag, nonce: sealed.initializationVector,
                 additionalData: additionalData.jose)

@@ -128,19 +128,14 @@ package struct VaultKeys: Sendable {
         return Data(try indexKey.authenticationCode(for: message))
     }
 
-    // MARK: Wrapping keys
+    // MARK: Wrapped keys
 
     /// Returns the code that authenticates the public half of a wrapping key, with its suite, name and `CKA_ID`.
     ///
     /// Row keys are wrapped with the public half without a check by the token. An attacker who can write the vault must
     /// not be able to replace it.
     package func code(of row: WrappingKeyRow) throws -> Data {
-        var message: [UInt8] = []
-        for part in [Data(row.suite.utf8), Data(row.keyID.utf8), row.objectID, row.publicKey ?? Data()] {
-            message += UInt32(part.count).bigEndianBytes
-            message += part
-        }
-        return Data(try wrappingKeyKey.authenticationCode(for: message))
+        Data(try wrappingKeyKey.authenticationCode(for: Self.message(Self.parts(of: row))))
     }
 
     /// Returns whether this vault's metadata key authenticates the public half of a wrapping key.
@@ -149,14 +144,58 @@ package struct VaultKeys: Sendable {
         return constantTimeEqual(code, try self.code(of: row))
     }
 
-    // MARK: Row keys
-
-    /// Returns the nonce of a secret, which authenticates the row key for one version of one row.
+    /// Returns the recipient of a row key, with the code that authenticates the wrapped key.
     ///
-    /// Each version has a new row key, so a nonce is never used twice with one key.
-    func secretNonce(_ rowKey: SecretBytes, _ additionalData: AdditionalData) throws -> [UInt8] {
-        let message = SecretBytes(joining: [SecretBytes(additionalData.bytes), rowKey])
-        return Array(try rowKeyKey.secretCode(for: message).prefix(AESGCM.nonceCount).copyBytes())
+    /// The code binds the wrapped key to its wrapping key, and to the vault, row, class and version of the secret. Any
+    /// program can wrap a key with a public wrapping key. An attacker who can write the vault must not be able to put
+    /// in a row key of their own.
+    ///
+    /// - Parameters:
+    ///   - encryptedKey: The wrapped row key.
+    ///   - wrappingKey: The key that wrapped it.
+    ///   - additionalData: The additional data of the secret.
+    /// - Returns: The recipient.
+    /// - Throws: `OpenSSLError` if memory runs out.
+    package func recipient(
+        _ encryptedKey: [UInt8], of wrappingKey: WrappingKeyRow, _ additionalData: AdditionalData
+    ) throws -> Recipient {
+        let code = try rowKeyKey.authenticationCode(for: Self.message(encryptedKey, wrappingKey, additionalData))
+        return Recipient(wrappingKey: wrappingKey.id, encryptedKey: encryptedKey, code: code)
+    }
+
+    /// Returns whether the code of a recipient is right.
+    ///
+    /// The token must not get a wrapped key without the right code: cards and TPMs answer a wrong one as if the device
+    /// had failed or were absent.
+    ///
+    /// - Throws: `OpenSSLError` if memory runs out.
+    package func authenticates(
+        _ recipient: Recipient, of wrappingKey: WrappingKeyRow, _ additionalData: AdditionalData
+    ) throws -> Bool {
+        try rowKeyKey.isValid(
+            recipient.code, for: Self.message(recipient.encryptedKey, wrappingKey, additionalData))
+    }
+
+    private static func message(
+        _ encryptedKey: [UInt8], _ wrappingKey: WrappingKeyRow, _ additionalData: AdditionalData
+    ) -> [UInt8] {
+        message([additionalData.bytes] + parts(of: wrappingKey) + [encryptedKey])
+    }
+
+    /// The columns of a wrapping key that codes authenticate.
+    private static func parts(of row: WrappingKeyRow) -> [[UInt8]] {
+        [Array(row.suite.utf8), Array(row.keyID.utf8), Array(row.objectID), row.publicKey.map { Array($0) } ?? []]
+    }
+
+    /// Joins the parts of a message, each after its length.
+    private static func message(_ parts: [[UInt8]]) -> [UInt8] {
+        var message: [UInt8] = []
+        message.reserveCapacity(parts.reduce(0) { $0 + 4 + $1.count })
+        for part in parts {
+            message += UInt32(part.count).bigEndianBytes
+            message += part
+        }
+        return message
     }
 
     // MARK: Ciphertext

@@ -63,9 +63,9 @@ package struct SQLiteTransaction: StoreWriter {
 
     private func recipients(of item: Int64) throws -> [Recipient] {
         let statement = try db.cachedStatement(
-            sql: "SELECT wrapping_key, encrypted_key FROM recipient WHERE item = ? ORDER BY wrapping_key")
+            sql: "SELECT wrapping_key, encrypted_key, code FROM recipient WHERE item = ? ORDER BY wrapping_key")
         return try Row.fetchAll(statement, arguments: [item]).map {
-            Recipient(wrappingKey: try $0.decode(atIndex: 0), encryptedKey: $0.bytes(1))
+            Recipient(wrappingKey: try $0.decode(atIndex: 0), encryptedKey: $0.bytes(1), code: $0.bytes(2))
         }
     }
 
@@ -243,9 +243,11 @@ package struct SQLiteTransaction: StoreWriter {
     private func insertSatellites(of row: SealedRow, id: Int64) throws {
         if !row.recipients.isEmpty {
             let statement = try db.cachedStatement(
-                sql: "INSERT INTO recipient (item, wrapping_key, encrypted_key) VALUES (?, ?, ?)")
+                sql: "INSERT INTO recipient (item, wrapping_key, encrypted_key, code) VALUES (?, ?, ?, ?)")
             for recipient in row.recipients {
-                try statement.execute(arguments: [id, recipient.wrappingKey, Data(recipient.encryptedKey)])
+                try statement.execute(arguments: [
+                    id, recipient.wrappingKey, Data(recipient.encryptedKey), Data(recipient.code),
+                ])
             }
         }
         if !row.terms.isEmpty {

@@ -111,6 +111,7 @@ package enum Schema {
             item INTEGER NOT NULL REFERENCES item (id) ON DELETE CASCADE,
             wrapping_key INTEGER NOT NULL REFERENCES wrapping_key (id),
             encrypted_key BLOB NOT NULL,
+            code BLOB NOT NULL,
             PRIMARY KEY (item, wrapping_key)
         ) WITHOUT ROWID;
 

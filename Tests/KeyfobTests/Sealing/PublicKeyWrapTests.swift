@@ -178,14 +178,22 @@ import Testing
         let (ciphertext, tag) = try AESGCM(key: forgedKey).seal(
             SecretPadding.pad(SecretBytes("forged")), nonce: nonce, additionalData: additionalData.jose)
         let sealed = SealedBytes(initializationVector: nonce, ciphertext: ciphertext, tag: tag)
-        let opened = try suite.wrap(forgedKey, for: home.key.publicKey)
+        let wrapped = try suite.wrap(forgedKey, for: home.key.publicKey)
         var forged = row
         forged.secret = sealed
-        forged.recipients = row.recipients.map { Recipient(wrappingKey: $0.wrappingKey, encryptedKey: opened) }
-        let error = #expect(throws: KeychainError.self) {
-            try home.keychain.vaultRows.openSecret(forged, .genericPassword, keys)
+        let wrappingKey = try #require(try home.keychain.vaultRows.wrappingKeyRows().first)
+        let others = try VaultKeys(metadataKey: RandomBytes.secret(count: 32), vault: home.keychain.store.identity)
+        let old = try #require(row.recipients.first).code
+        for code in [[], old, try others.recipient(wrapped, of: wrappingKey, additionalData).code] {
+            forged.recipients = [Recipient(wrappingKey: wrappingKey.id, encryptedKey: wrapped, code: code)]
+            let error = #expect(throws: KeychainError.self) {
+                try home.keychain.vaultRows.openSecret(forged, .genericPassword, keys)
+            }
+            #expect(error?.code == .vaultDamaged)
         }
-        #expect(error?.code == .vaultDamaged)
+        // With a right code it opens: nothing else refuses it.
+        forged.recipients = [try keys.recipient(wrapped, of: wrappingKey, additionalData)]
+        #expect(try home.keychain.vaultRows.openSecret(forged, .genericPassword, keys) == SecretBytes("forged"))
         #expect(try home.keychain.vaultRows.openSecret(row, .genericPassword, keys) == SecretBytes("right"))
     }
 

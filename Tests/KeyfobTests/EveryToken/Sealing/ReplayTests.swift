@@ -141,7 +141,7 @@ extension EveryToken {
                 INSERT INTO item SELECT \(second), identity, class, state, primary_key, version, created, modified, attributes_iv,
                     attributes_ciphertext, attributes_tag, secret_iv, secret_ciphertext, secret_tag, public_object, public_name
                     FROM old.item WHERE id = \(first);
-                INSERT OR IGNORE INTO recipient SELECT \(second), wrapping_key, encrypted_key FROM old.recipient WHERE item = \(first);
+                INSERT OR IGNORE INTO recipient SELECT \(second), wrapping_key, encrypted_key, code FROM old.recipient WHERE item = \(first);
                 INSERT OR IGNORE INTO term SELECT digest, \(second) FROM old.term WHERE item = \(first);
                 """)
             #expect(code { _ = try secret(test.reopen(), "one") } == .vaultDamaged)

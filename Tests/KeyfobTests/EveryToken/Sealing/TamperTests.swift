@@ -105,24 +105,74 @@ extension EveryToken {
         @Test func `a changed byte in a wrapped key is an error, and ends no other login`() throws {
             let test = try TestKeychain()
             try makePair(test)
-            let original = try #require(
-                test.sql { try Data.fetchOne($0, sql: "SELECT encrypted_key FROM recipient ORDER BY item") })
+            // With a public wrapping key, this is the first login.
+            #expect(try observe(test.keychain, "two") == ["secret-two"])
             let epoch = try test.keychain.token.pool().loginEpoch
-            for index in stride(from: 0, to: original.count, by: 7) {
-                var changed = original
-                changed[index] ^= 0x40
-                try test.sql { try $0.execute(sql: "UPDATE recipient SET encrypted_key = ? WHERE item = (SELECT MIN(id) FROM item)", arguments: [changed]) }
-                #expect(try observe(test.keychain, "one") == [nil])
-                #expect(try observe(test.keychain, "two") == ["secret-two"])
+            for column in ["encrypted_key", "code"] {
+                let original = try #require(
+                    test.sql { try Data.fetchOne($0, sql: "SELECT \(column) FROM recipient ORDER BY item") })
+                for index in stride(from: 0, to: original.count, by: 7) {
+                    var changed = original
+                    changed[index] ^= 0x40
+                    try setFirst(column, changed, in: test)
+                    #expect(try observe(test.keychain, "one") == [nil])
+                    #expect(try observe(test.keychain, "two") == ["secret-two"])
+                }
+                for changed in [Data(), original.dropLast(), original + [0]] {
+                    try setFirst(column, changed, in: test)
+                    #expect(try observe(test.keychain, "one") == [nil])
+                }
+                try setFirst(column, original, in: test)
+                #expect(try observe(test.keychain, "one") == ["secret-one"])
             }
-            try test.sql { try $0.execute(sql: "UPDATE recipient SET encrypted_key = ? WHERE item = (SELECT MIN(id) FROM item)", arguments: [original]) }
-            #expect(try observe(test.keychain, "one") == ["secret-one"])
             // A damaged row must not make the whole process initialise the module again.
             #expect(try test.keychain.token.pool().loginEpoch == epoch)
             try test.sql { try $0.execute(sql: "UPDATE wrapping_key SET encrypted_metadata_key = zeroblob(60)") }
             #expect(code { try test.reopen().unlock() } == .vaultDamaged)
             try test.sql { try $0.execute(sql: "UPDATE wrapping_key SET object_id = zeroblob(20)") }
-            #expect(code { try test.reopen().unlock() } == .wrappingKeyMissing)
+            // The configuration names the private key of a pair, so another name in the vault is damage.
+            let isPair = try test.keychain.vaultRows.wrappingKeyRows().contains { $0.publicKey != nil }
+            #expect(code { try test.reopen().unlock() } == (isPair ? .vaultDamaged : .wrappingKeyMissing))
+        }
+
+        /// Sets a column of the first item's recipient.
+        private func setFirst(_ column: String, _ value: Data, in test: TestKeychain) throws {
+            try test.sql {
+                try $0.execute(
+                    sql: "UPDATE recipient SET \(column) = ? WHERE item = (SELECT MIN(id) FROM item)",
+                    arguments: [value])
+            }
+        }
+
+        /// The software TPM answers a wrong RSA block with the code of a TPM that has failed.
+        @Test(.needs(.otherPrograms)) func `after an attempt with a changed wrapped key, another process opens secrets`() throws {
+            let test = try TestKeychain()
+            try makePair(test)
+            let original = try #require(
+                test.sql { try Data.fetchOne($0, sql: "SELECT encrypted_key FROM recipient ORDER BY item") })
+            for changed in [Data(repeating: 0, count: original.count), Data(repeating: 255, count: original.count)] {
+                try setFirst("encrypted_key", changed, in: test)
+                #expect(try observe(test.keychain, "one") == [nil])
+            }
+            try setFirst("encrypted_key", original, in: test)
+            let end = try Child(test, ["secrets", "2"]).waitForEnd()
+            #expect(end.status == 0)
+            #expect(end.lines == ["ready", "2", "2", "secret-one", "secret-two"])
+        }
+
+        @Test func `a changed wrapped key is an error without a call of the token`() throws {
+            let test = try TestKeychain()
+            try makePair(test)
+            let keys = try test.keychain.vaultKeys()
+            let pin = test.keychain.lockState.withLock { $0.pin }
+            try test.sql { try $0.execute(sql: "UPDATE recipient SET encrypted_key = zeroblob(length(encrypted_key))") }
+            // As for a command after another one has unlocked: it need not unwrap the metadata key.
+            let keychain = try test.reopen()
+            keychain.lockState.withLock { ($0.keys, $0.pin) = (keys, pin) }
+            let item = try keychain.only(.genericPassword(service: "one"))
+            #expect(code { _ = try keychain.secret(of: item) } == .vaultDamaged)
+            #expect(code { _ = try keychain.jwe(of: item) } == .vaultDamaged)
+            #expect(keychain.token.loadedModule == nil)
         }
 
         @Test(arguments: [
@@ -138,7 +188,8 @@ extension EveryToken {
                 if assignment.contains("secret") {
                     // With its key, so that only the binding can reveal it.
                     try db.execute(sql: """
-                        UPDATE recipient SET encrypted_key = (SELECT encrypted_key FROM recipient ORDER BY item DESC)
+                        UPDATE recipient SET (encrypted_key, code) =
+                            (SELECT encrypted_key, code FROM recipient ORDER BY item DESC)
                         WHERE item = (SELECT MIN(id) FROM item)
                         """)
                 }
@@ -152,7 +203,7 @@ extension EveryToken {
             let test = try TestKeychain()
             try makePair(test)
             let columns = ["iv", "ciphertext", "tag"].map { "\(part)_\($0)" }
-            let old = try #require(test.sql { try Row.fetchOne($0, sql: "SELECT \(columns.joined(separator: ", ")), encrypted_key FROM item JOIN recipient ON item = id ORDER BY id") })
+            let old = try #require(test.sql { try Row.fetchOne($0, sql: "SELECT \(columns.joined(separator: ", ")), encrypted_key, code FROM item JOIN recipient ON item = id ORDER BY id") })
             try test.keychain.update(.genericPassword(service: "one"), [.label: "new"], secret: SecretBytes("newer"))
             #expect(try observe(test.keychain, "one") == ["newer"])
             try test.sql { db in
@@ -162,7 +213,8 @@ extension EveryToken {
                     arguments: [old[0] as Data, old[1] as Data, old[2] as Data, id])
                 if part == "secret" {
                     try db.execute(
-                        sql: "UPDATE recipient SET encrypted_key = ? WHERE item = ?", arguments: [old[3] as Data, id])
+                        sql: "UPDATE recipient SET encrypted_key = ?, code = ? WHERE item = ?",
+                        arguments: [old[3] as Data, old[4] as Data, id])
                 }
             }
             #expect(try observe(test.keychain, "one") == [nil])
