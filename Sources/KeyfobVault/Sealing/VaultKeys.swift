@@ -165,8 +165,8 @@ package struct VaultKeys: Sendable {
 
     /// Returns whether the code of a recipient is right.
     ///
-    /// The token must not get a wrapped key without the right code: some tokens answer a wrong one with an error of the
-    /// device, and the software TPM then stops for all processes.
+    /// The token must not get a wrapped key without the right code: cards and TPMs answer a wrong one as if the device
+    /// had failed or were absent.
     ///
     /// - Throws: `OpenSSLError` if memory runs out.
     package func authenticates(

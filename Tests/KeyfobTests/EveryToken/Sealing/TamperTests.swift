@@ -105,6 +105,8 @@ extension EveryToken {
         @Test func `a changed byte in a wrapped key is an error, and ends no other login`() throws {
             let test = try TestKeychain()
             try makePair(test)
+            // With a public wrapping key, this is the first login.
+            #expect(try observe(test.keychain, "two") == ["secret-two"])
             let epoch = try test.keychain.token.pool().loginEpoch
             for column in ["encrypted_key", "code"] {
                 let original = try #require(
@@ -125,8 +127,6 @@ extension EveryToken {
             }
             // A damaged row must not make the whole process initialise the module again.
             #expect(try test.keychain.token.pool().loginEpoch == epoch)
-            let end = try Child(test, ["secrets", "2"]).waitForEnd()
-            #expect(end.status == 0 && end.lines == ["ready", "2", "2", "secret-one", "secret-two"])
             try test.sql { try $0.execute(sql: "UPDATE wrapping_key SET encrypted_metadata_key = zeroblob(60)") }
             #expect(code { try test.reopen().unlock() } == .vaultDamaged)
             try test.sql { try $0.execute(sql: "UPDATE wrapping_key SET object_id = zeroblob(20)") }
@@ -142,6 +142,22 @@ extension EveryToken {
                     sql: "UPDATE recipient SET \(column) = ? WHERE item = (SELECT MIN(id) FROM item)",
                     arguments: [value])
             }
+        }
+
+        /// The software TPM answers a wrong RSA block with the code of a TPM that has failed.
+        @Test(.needs(.otherPrograms)) func `after an attempt with a changed wrapped key, another process opens secrets`() throws {
+            let test = try TestKeychain()
+            try makePair(test)
+            let original = try #require(
+                test.sql { try Data.fetchOne($0, sql: "SELECT encrypted_key FROM recipient ORDER BY item") })
+            for changed in [Data(repeating: 0, count: original.count), Data(repeating: 255, count: original.count)] {
+                try setFirst("encrypted_key", changed, in: test)
+                #expect(try observe(test.keychain, "one") == [nil])
+            }
+            try setFirst("encrypted_key", original, in: test)
+            let end = try Child(test, ["secrets", "2"]).waitForEnd()
+            #expect(end.status == 0)
+            #expect(end.lines == ["ready", "2", "2", "secret-one", "secret-two"])
         }
 
         @Test func `a changed wrapped key is an error without a call of the token`() throws {
