@@ -16,7 +16,8 @@ extension SessionPool {
             case replaceSession
             /// Run again, after a login if the token has lost it.
             case logInAgain
-            /// Check whether the token still works; if so, the refusal concerned the data.
+            /// Check whether the token still works; if so, the refusal concerned the data. For an absent token, check
+            /// whether the module still shows other tokens.
             case probe
             case reload
         }
@@ -26,6 +27,11 @@ extension SessionPool {
             var isIdempotent = true
             /// Whether two seconds have passed, or the caller's deadline.
             var isLate = false
+            /// Whether the pool has found its token before.
+            var hasFoundToken = false
+            /// Whether another thread has logged in since this call failed last. Then the module works, and only this
+            /// call's session was of the time before.
+            var hasLoginSince = false
         }
 
         private var pauses = 0
@@ -64,10 +70,14 @@ extension SessionPool {
                 pauses += 1
                 return .pause(Self.pauseLengths[pauses - 1])
             case .reopenSession:
+                if situation.hasLoginSince { return .replaceSession }
                 replacements += 1
                 if replacements == 1 { return .replaceSession }
                 if hasReloaded { return .fail }
-                if value == .generalError || value == .functionFailed { return replacements == 2 ? .probe : .fail }
+                let needsProbe =
+                    value == .generalError || value == .functionFailed
+                    || value == .tokenNotPresent && situation.hasFoundToken
+                if needsProbe { return replacements == 2 ? .probe : .fail }
                 return Self.reloadable.contains(value) ? reload() : .fail
             case .logInAgain:
                 loginRuns += 1
