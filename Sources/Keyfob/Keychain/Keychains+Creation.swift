@@ -69,6 +69,9 @@ extension Keychains {
             directory: folder, schema: KeychainConfiguration.schema, name: name, uuid: UUID(), token: "",
             module: .softHSM, pinSource: nil, sealedPIN: nil, recoverySeal: nil, unlockTimeout: 8 * 3600,
             created: Date())
+        // The time for undoing does not depend on the caller's timeout, because no token and no key may stay behind.
+        var patient = options
+        patient.timeout = max(options.timeout, .seconds(2))
         var undo: [() throws -> Void] = [{ try KeychainDirectory.remove(folder) }]
         var isNamed = false
         do {
@@ -77,10 +80,7 @@ extension Keychains {
             switch choice {
             case .new(let protection):
                 let token = try softHSM.createToken(label: freeLabel(for: name, until: deadline), deadline: deadline)
-                // The time for undoing does not depend on the caller's timeout, because no token may stay behind.
-                undo.append {
-                    try softHSM.destroyToken(token.uri, deadline: .after(max(options.timeout, .seconds(2))))
-                }
+                undo.append { try softHSM.destroyToken(token.uri, deadline: .after(patient.timeout)) }
                 pin = token.pin
                 configuration.token = token.uri.description
                 recovery = try protect(pin, as: protection, &configuration)
@@ -98,7 +98,11 @@ extension Keychains {
             if let wrappingKey {
                 row = try unnamed.adoptWrappingKey(wrappingKey, pin: pin)
             } else {
-                if configuration.module != .softHSM { undo.append { try unnamed.destroyWrappingKeys(id) } }
+                if configuration.module != .softHSM {
+                    undo.append { [configuration] in
+                        try open(configuration, options: patient).destroyWrappingKey(id, pin: pin)
+                    }
+                }
                 row = try unnamed.createWrappingKey(pin: pin, id: id)
             }
             configuration.wrappingKeyID = row.objectID.hexadecimal
