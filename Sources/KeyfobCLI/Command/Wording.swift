@@ -69,6 +69,7 @@ struct Wording {
         case .listObjects(let token?): "keyfob token show " + ShellWord.operand(token, with: " --objects")
         case .listObjects(nil): keyfob("token show --objects")
         case .listMechanisms: "keyfob token mechanisms"
+        case .generateKey: keyfob("key generate NAME")
 
         case .listItems: keyfob("ls")
 

@@ -28,6 +28,8 @@ extension Remedy {
         case listObjects(token: String? = nil)
         /// List what a token can do.
         case listMechanisms
+        /// Make a key on the token.
+        case generateKey
 
         /// List the passwords.
         case listItems
