@@ -48,7 +48,13 @@ extension TokenWriter {
             }
         }
         guard let key = new.key else {
-            return try confirm(session.create(new.template), new.template, in: session)
+            let handle: ObjectHandle
+            do { handle = try session.create(new.template) } catch let refusal {
+                // tpm2-pkcs11 refuses the public half of an EC key already.
+                guard new.objectClass == .publicKey, refusal.isRefusalOfTemplate else { throw refusal }
+                throw KeychainError.takesNoKey(refusal, nil, token: token.label)
+            }
+            return try confirm(handle, new.template, in: session)
         }
         let handle = try PrivateKeyPlacement(key: key, template: new.template, token: token.label)(in: session)
         let object = try confirm(handle, new.template, in: session)
@@ -66,5 +72,13 @@ extension TokenWriter {
                 .tokenContractViolation, "token \"\(token.label)\" made an object of another class.")
         }
         return object
+    }
+}
+
+extension PKCS11Error {
+    /// Whether the token refuses an object because of what it is.
+    fileprivate var isRefusalOfTemplate: Bool {
+        [.templateInconsistent, .templateIncomplete, .attributeValueInvalid, .attributeTypeInvalid]
+            .contains(returnValue)
     }
 }

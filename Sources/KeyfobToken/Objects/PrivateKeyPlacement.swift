@@ -62,16 +62,7 @@ package struct PrivateKeyPlacement {
                 }
             }
             guard refusal.recovery == .final else { throw refusal }
-            throw KeychainError(
-                .mechanismUnsupported,
-                "token \"\(token)\" takes no key from outside, at least not of this kind: \(key.publicKey.algorithm) "
-                    + "(\(refusal.returnValue.name)).",
-                remedies: [
-                    Remedy("Make a new key on the token instead", .generateKey),
-                    Remedy("See what it can do", .listMechanisms),
-                ],
-                details: ["token": token, "ckr": refusal.returnValue.name, "function": refusal.function.rawValue],
-                cause: refusal)
+            throw KeychainError.takesNoKey(refusal, key.publicKey.algorithm, token: token)
         }
     }
 
@@ -136,5 +127,23 @@ package struct PrivateKeyPlacement {
     private func discard(_ handle: ObjectHandle, _ session: borrowing Session) {
         // A session object: if it cannot be destroyed now, it disappears with the session.
         do { try session.destroy(handle) } catch {}
+    }
+}
+
+extension KeychainError {
+    /// The error of a token that does not store a key made elsewhere.
+    package static func takesNoKey(
+        _ refusal: PKCS11Error, _ algorithm: KeyAlgorithm?, token: String
+    ) -> KeychainError {
+        KeychainError(
+            .mechanismUnsupported,
+            "token \"\(token)\" takes no key from outside"
+                + (algorithm.map { ", at least not of this kind: \($0)" } ?? "") + " (\(refusal.returnValue.name)).",
+            remedies: [
+                Remedy("Make a new key on the token instead", .generateKey),
+                Remedy("See what it can do", .listMechanisms),
+            ],
+            details: ["token": token, "ckr": refusal.returnValue.name, "function": refusal.function.rawValue],
+            cause: refusal)
     }
 }
