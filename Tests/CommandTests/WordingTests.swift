@@ -28,7 +28,7 @@ import Testing
         (.initializeToken("-card"), "keyfob token init --force -- -card"),
         (.listTokens, "keyfob token ls"), (.listObjects(token: "card"), "keyfob token show card --objects"),
         (.listObjects(token: "-card"), "keyfob token show --objects -- -card"),
-        (.listMechanisms, "keyfob token mechanisms"),
+        (.listMechanisms, "keyfob token mechanisms"), (.generateKey, "keyfob key generate NAME"),
     ] as [(Remedy.Operation, String)])
     func `an operation that names its keychain or token is worded alike for every keychain`(
         operation: Remedy.Operation, command: String

@@ -109,7 +109,7 @@ extension TokenObject {
     ///
     /// The mechanism follows from the key type itself: SoftHSM accepts any key for any mechanism, and crashes with a
     /// key of another type.
-    fileprivate func proof(of challenge: [UInt8]) -> (scheme: SignatureScheme, mechanism: Mechanism, input: [UInt8])? {
+    func proof(of challenge: [UInt8]) -> (scheme: SignatureScheme, mechanism: Mechanism, input: [UInt8])? {
         switch keyType {
         case .ec: (.ecdsa(.sha256), Mechanism(.ecdsa), challenge)
         case .ecEdwards: (.ed25519, .eddsa, challenge)

@@ -70,12 +70,16 @@ extension Keychain {
         return try record(row, metadataKey)
     }
 
-    /// Destroys the objects of a wrapping key that this keychain made.
+    /// Destroys the objects of the wrapping key of a keychain that was not completed.
     ///
+    /// - Parameter pin: The token's PIN.
     /// - Throws: The errors of the token.
-    func destroyWrappingKeys(_ id: Data) throws {
+    func destroyWrappingKey(_ id: Data, pin: SecretBytes) throws {
+        try setPIN(pin)
         try token.writingObjects {
-            try token.withSession(.destroy) { try token.destroyWrappingKey([UInt8](id), in: $0) }
+            try token.withSession(.destroy) { session in
+                try token.destroyWrappingKey([UInt8](id), label: configuration.wrappingKeyLabel, in: session)
+            }
         }
         token.forgetHandles()
     }

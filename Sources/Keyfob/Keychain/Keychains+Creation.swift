@@ -74,6 +74,9 @@ extension Keychains {
             directory: folder, schema: KeychainConfiguration.schema, name: name, uuid: UUID(), token: "",
             module: .softHSM, pinSource: nil, sealedPIN: nil, recoverySeal: nil, unlockTimeout: 8 * 3600,
             created: Date())
+        // The time for undoing does not depend on the caller's timeout, because no token and no key may stay behind.
+        var patient = options
+        patient.timeout = max(options.timeout, .seconds(2))
         var undo: [() throws -> Void] = [{ try KeychainDirectory.remove(folder) }]
         var isNamed = false
         do {
@@ -82,10 +85,7 @@ extension Keychains {
             switch choice {
             case .new(let protection):
                 let token = try softHSM.createToken(label: freeLabel(for: name, until: deadline), deadline: deadline)
-                // The time for undoing does not depend on the caller's timeout, because no token may stay behind.
-                undo.append {
-                    try softHSM.destroyToken(token.uri, deadline: .after(max(options.timeout, .seconds(2))))
-                }
+                undo.append { try softHSM.destroyToken(token.uri, deadline: .after(patient.timeout)) }
                 pin = token.pin
                 configuration.token = token.uri.description
                 recovery = try protect(pin, as: protection, &configuration)
@@ -104,9 +104,12 @@ extension Keychains {
             if let wrappingKey {
                 row = try unnamed.adoptWrappingKey(wrappingKey, pin: pin)
             } else if takesPasswords {
-                let made = unnamed
-                if configuration.module != .softHSM { undo.append { try made.destroyWrappingKeys(id) } }
-                do { row = try made.createWrappingKey(pin: pin, id: id) } catch let error as KeychainError
+                if configuration.module != .softHSM {
+                    undo.append { [configuration] in
+                        try open(configuration, options: patient).destroyWrappingKey(id, pin: pin)
+                    }
+                }
+                do { row = try unnamed.createWrappingKey(pin: pin, id: id) } catch let error as KeychainError
                     where error.code == .mechanismUnsupported && configuration.module != .softHSM
                 {
                     // A token whose device fails may be able to wrap keys, so the user has to decide.

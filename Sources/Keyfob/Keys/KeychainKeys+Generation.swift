@@ -7,7 +7,8 @@ extension KeychainKeys {
     /// Generates a key on the token.
     ///
     /// Blocks: an RSA key of 4096 bits takes a second on SoftHSM and a minute on a card. The private half is sensitive,
-    /// and not extractable unless requested; both attributes are read back.
+    /// and not extractable unless requested; both attributes are read back. The key signs once before it is recorded,
+    /// unless it needs the PIN at each use.
     ///
     /// - Parameters:
     ///   - specification: The kind of key.
@@ -58,6 +59,8 @@ extension KeychainKeys {
                     keys)
             }
         } catch let error as KeychainError where error.code == .mechanismUnsupported {
+            // A key that was made and does not sign says so itself.
+            if let cause = error.cause as? PKCS11Error, cause.isRefusalOfMechanism { throw error }
             throw try unsupported(specification, error)
         }
         return (KeyItem(item: recorded.privateKey), recorded.publicKey.map { KeyItem(item: $0) })
@@ -234,9 +237,13 @@ extension KeySpecification {
         for handle in [pair.publicKey, pair.privateKey] {
             try token.setAttributes([.id([UInt8](hash))], of: handle, in: session)
         }
-        return [
-            try token.read(pair.privateKey, in: session), try token.publicHalf(pair.publicKey, in: session),
-        ].compactMap { $0 }
+        let made = try token.read(pair.privateKey, in: session)
+        let half = try token.publicHalf(pair.publicKey, in: session)
+        if let made, let information = half?.publicKeyInfo {
+            let publicKey = try PublicKey(subjectPublicKeyInfo: information)
+            try token.requireSignature(by: made, pair.privateKey, of: publicKey, in: session)
+        }
+        return [made, half].compactMap { $0 }
     }
 
     /// The kinds of key that a token reports it can generate, in words; empty if it does not answer.

@@ -32,7 +32,7 @@ extension TokenWriter {
     }
 
     /// Creates an object and reads it back. If the token ignored a requested attribute, that is an error and the object
-    /// is destroyed.
+    /// is destroyed. A private key signs once.
     ///
     /// - Parameter leftovers: Objects that killed changes left behind. A certificate or public key among them is
     ///   reused. A private key is destroyed and created again, because the kill may have left it without its private
@@ -47,13 +47,19 @@ extension TokenWriter {
                 token.forgetHandles()
             }
         }
-        let handle: ObjectHandle
-        if let key = new.key {
-            handle = try PrivateKeyPlacement(key: key, template: new.template, token: token.label)(in: session)
-        } else {
-            handle = try session.create(new.template)
+        guard let key = new.key else {
+            let handle: ObjectHandle
+            do { handle = try session.create(new.template) } catch let refusal {
+                // tpm2-pkcs11 refuses the public half of an EC key already.
+                guard new.objectClass == .publicKey, refusal.isRefusalOfTemplate else { throw refusal }
+                throw KeychainError.takesNoKey(refusal, nil, token: token.label)
+            }
+            return try confirm(handle, new.template, in: session)
         }
-        return try confirm(handle, new.template, in: session)
+        let handle = try PrivateKeyPlacement(key: key, template: new.template, token: token.label)(in: session)
+        let object = try confirm(handle, new.template, in: session)
+        try token.requireSignature(by: object, handle, of: key.publicKey, in: session)
+        return object
     }
 
     /// Reads the object back, after checking that it has the requested attributes.
@@ -66,5 +72,13 @@ extension TokenWriter {
                 .tokenContractViolation, "token \"\(token.label)\" made an object of another class.")
         }
         return object
+    }
+}
+
+extension PKCS11Error {
+    /// Whether the token refuses an object because of what it is.
+    fileprivate var isRefusalOfTemplate: Bool {
+        [.templateInconsistent, .templateIncomplete, .attributeValueInvalid, .attributeTypeInvalid]
+            .contains(returnValue)
     }
 }

@@ -77,6 +77,7 @@ struct Wording {
         case .setPIN(let token): "keyfob token pin set " + ShellWord.operand(token)
         case .unblockPIN(let token): "keyfob token pin unblock " + ShellWord.operand(token)
         case .initializeToken(let token): "keyfob token init " + ShellWord.operand(token, with: " --force")
+        case .generateKey: keyfob("key generate NAME")
 
         case .listItems: keyfob("ls")
 

@@ -36,6 +36,8 @@ extension Remedy {
         case unblockPIN(token: String)
         /// Make a token anew, which destroys its objects.
         case initializeToken(String)
+        /// Make a key on the token.
+        case generateKey
 
         /// List the passwords.
         case listItems

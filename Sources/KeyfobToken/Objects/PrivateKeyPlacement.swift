@@ -43,8 +43,8 @@ package struct PrivateKeyPlacement {
     ///
     /// - Parameter session: A session of the token.
     /// - Returns: The handle of the private key.
-    /// - Throws: `PKCS11Error` of the first method if none works, or `KeychainError` with code `mechanismUnsupported`
-    ///   if that error was about the template.
+    /// - Throws: `KeychainError` with code `mechanismUnsupported` if the token accepts none; `PKCS11Error` of the first
+    ///   method if that error does not show what the token accepts.
     package func callAsFunction(in session: borrowing Session) throws -> ObjectHandle {
         do {
             return try session.create(template)
@@ -61,19 +61,9 @@ package struct PrivateKeyPlacement {
                     guard error.recovery == .final, error.returnValue != .deviceMemory else { throw error }
                 }
             }
-            guard Self.isAboutTemplate(refusal.returnValue) else { throw refusal }
-            throw KeychainError(
-                .mechanismUnsupported,
-                "token \"\(token)\" does not take a key of this kind: \(key.publicKey.algorithm) "
-                    + "(\(refusal.returnValue.name)).",
-                remedies: [Remedy("See what it can do", .listMechanisms)],
-                details: ["token": token, "ckr": refusal.returnValue.name, "function": refusal.function.rawValue],
-                cause: refusal)
+            guard refusal.recovery == .final else { throw refusal }
+            throw KeychainError.takesNoKey(refusal, key.publicKey.algorithm, token: token)
         }
-    }
-
-    private static func isAboutTemplate(_ value: ReturnValue) -> Bool {
-        [.templateInconsistent, .templateIncomplete, .attributeValueInvalid, .attributeTypeInvalid].contains(value)
     }
 
     /// The errors of tokens that refuse plaintext private keys. Any other error would occur with every method.
@@ -137,5 +127,23 @@ package struct PrivateKeyPlacement {
     private func discard(_ handle: ObjectHandle, _ session: borrowing Session) {
         // A session object: if it cannot be destroyed now, it disappears with the session.
         do { try session.destroy(handle) } catch {}
+    }
+}
+
+extension KeychainError {
+    /// The error of a token that does not store a key made elsewhere.
+    package static func takesNoKey(
+        _ refusal: PKCS11Error, _ algorithm: KeyAlgorithm?, token: String
+    ) -> KeychainError {
+        KeychainError(
+            .mechanismUnsupported,
+            "token \"\(token)\" takes no key from outside"
+                + (algorithm.map { ", at least not of this kind: \($0)" } ?? "") + " (\(refusal.returnValue.name)).",
+            remedies: [
+                Remedy("Make a new key on the token instead", .generateKey),
+                Remedy("See what it can do", .listMechanisms),
+            ],
+            details: ["token": token, "ckr": refusal.returnValue.name, "function": refusal.function.rawValue],
+            cause: refusal)
     }
 }

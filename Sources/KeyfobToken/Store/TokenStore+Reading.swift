@@ -124,6 +124,7 @@ extension TokenStore {
             let isCut = try softHSM != nil && (found.lacksParts || lacksSubject(handle, object, in: session))
             if isCut { debris += 1 } else { objects.append(object) }
         }
+        try requireLogin(session)
         let isWhole = try session.info().isUserLoggedIn && pool().loginEpoch == epoch
         return Listing(
             objects: Self.completing(objects), debris: debris, listed: listed, isWhole: isWhole)

@@ -412,7 +412,10 @@ package final class TokenStore: Sendable {
         let template: AttributeTemplate = [
             .objectClass(keyClass), .id([UInt8](id)), .token(true), .isPrivate(true),
         ]
-        guard let handle = try session.findObjects(template, limit: 1).first else { return nil }
+        guard let handle = try session.findObjects(template, limit: 1).first else {
+            try requireLogin(session)
+            return nil
+        }
         remember(handle, ofWrappingKey: id, epoch: epoch)
         return handle
     }
@@ -474,7 +477,10 @@ package final class TokenStore: Sendable {
             usleep(pause)
             found = try look()
         }
-        guard !found.isEmpty else { throw gone() }
+        guard !found.isEmpty else {
+            try requireLogin(session)
+            throw gone()
+        }
         // Two certificates with the same bytes are equivalent. Two keys that reveal only the same id may be different
         // keys.
         guard found.count == 1 || object.knownPublicKeyInfo != nil || object.objectClass == .certificate else {
@@ -484,6 +490,16 @@ package final class TokenStore: Sendable {
                 hint: "Give them different ids: pkcs11-tool --set-id")
         }
         return found
+    }
+
+    /// Checks that a session is logged in if the pool is. A session that has lost its login finds no private objects.
+    ///
+    /// A card that was pulled, or whose daemon was restarted, loses the login of sessions that stay open.
+    ///
+    /// - Throws: `PKCS11Error` with `userNotLoggedIn`, after which the pool logs in again.
+    func requireLogin(_ session: borrowing Session) throws {
+        guard try pool().isUserExpected, try !session.info().isUserLoggedIn else { return }
+        throw PKCS11Error(function: .findObjects, returnValue: .userNotLoggedIn, detail: "the token lost the login")
     }
 
     package func gone() -> KeychainError {

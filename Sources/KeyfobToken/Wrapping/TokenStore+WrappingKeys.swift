@@ -65,7 +65,7 @@ extension TokenStore {
             return key
         } catch {
             // The first error is the one to report, also if the key cannot be destroyed.
-            let isGone = (try? destroyWrappingKey(id, in: session)) != nil
+            let isGone = (try? destroyWrappingKey(id, label: label, in: session)) != nil
             guard isGone, attempts > 1, let failure = error as? PKCS11Error, failure.isUninformative else {
                 throw error
             }
@@ -75,10 +75,16 @@ extension TokenStore {
 
     /// Destroys all objects of a wrapping key.
     ///
+    /// Class, id and label of each object are read back first: a token may answer a search with other objects.
+    ///
     /// - Throws: `PKCS11Error`.
-    package func destroyWrappingKey(_ id: [UInt8], in session: borrowing Session) throws {
+    package func destroyWrappingKey(_ id: [UInt8], label: String, in session: borrowing Session) throws {
         for objectClass in [ObjectClass.secretKey, .privateKey, .publicKey] {
             for handle in try session.findObjects([.objectClass(objectClass), .id(id), .token(true)]) {
+                let values = try session.attributes([.objectClass, .id, .label], of: handle)
+                guard values.objectClass == objectClass, values[.id] == id, values[.label] == Array(label.utf8) else {
+                    continue
+                }
                 try session.destroy(handle)
             }
         }

@@ -38,7 +38,7 @@ import Synchronization
     /// The number of sessions that threads are going to close later, because another call did not return in time.
     let lateClosings = Atomic(0)
 
-    private let initializationArguments: String?
+    private let initializationArguments: InitializationArguments
     private let release: (@Sendable () -> Void)?
     let lifecycle = Lock(Lifecycle())
     /// The pools whose operations are waited for before the library is initialised again.
@@ -63,7 +63,8 @@ import Synchronization
     struct Lifecycle {
         /// Whether this object must finalise the library; false if it was initialised by other code before.
         var isOurs = false
-        var lastReinitialization: Deadline?
+        /// The earliest time for the next one.
+        var nextReinitialization: Deadline?
     }
 
     /// Initialises a library that is already loaded.
@@ -77,11 +78,11 @@ import Synchronization
         self.functions = functions
         self.path = path
         self.name = name
-        self.initializationArguments = initializationArguments
+        self.initializationArguments = InitializationArguments(reserved: initializationArguments)
         self.release = release
         let isOurs: Bool
         do throws(PKCS11Error) {
-            isOurs = try Self.initialize(functions, of: path, arguments: initializationArguments)
+            isOurs = try Self.initialize(functions, of: path, self.initializationArguments)
         } catch {
             release?()
             throw error
@@ -195,9 +196,8 @@ import Synchronization
     /// sessions, logins and object handles are invalid afterwards. Do not call this from within an operation on a
     /// session.
     ///
-    /// Within a second of the last time it does nothing, so that one failure seen by several threads is handled once.
-    /// If other code in the process has the same library open
-    /// through p11-kit, the library itself stays initialised.
+    /// Does so at most once a second, since each time ends the sessions of all threads. If other code in the process
+    /// has the same library open through p11-kit, the library itself stays initialised.
     ///
     /// Corresponds to `C_Finalize` and `C_Initialize`.
     ///
@@ -207,13 +207,33 @@ import Synchronization
     ///   library was loaded; `ReturnValue.functionCanceled` if the process is ending; otherwise the answer of
     ///   `C_Initialize`.
     public func reinitialize(ifStillIn generation: Int? = nil) throws(PKCS11Error) {
+        try reinitialize(ifStillIn: generation, until: nil) { false }
+    }
+
+    /// Initialises the library again, like `reinitialize(ifStillIn:)`, but waits if it was initialised in the last
+    /// second.
+    ///
+    /// - Parameters:
+    ///   - generation: If given, does nothing unless the module is still in this generation.
+    ///   - end: Until when to wait. If the second has not passed by then, does nothing.
+    ///   - isObsolete: Whether the library works again without it; then it does nothing.
+    func reinitialize(
+        ifStillIn generation: Int?, until end: Deadline?, unless isObsolete: () -> Bool
+    ) throws(PKCS11Error) {
         // Before taking the lock, which a thread of the parent may have held at a fork.
         try requireOwnProcess()
         try checkEnd()
         let isDone: Void? = try lifecycle.withLock(until: .after(Self.patience)) { lifecycle throws(PKCS11Error) in
             if let generation, generation != gate.generation { return }
-            if let last = lifecycle.lastReinitialization, !last.hasPassed { return }
-            lifecycle.lastReinitialization = .after(.seconds(1))
+            if let next = lifecycle.nextReinitialization {
+                // The other threads that need this wait for the lock, and find another generation afterwards.
+                while !next.hasPassed {
+                    guard let end, !end.hasPassed, !isObsolete() else { return }
+                    usleep(2_000)
+                }
+            }
+            if isObsolete() { return }
+            lifecycle.nextReinitialization = .after(.seconds(1))
 
             let deadline = Deadline.after(.seconds(2))
             holding.store(true, ordering: .sequentiallyConsistent)
@@ -239,7 +259,7 @@ import Synchronization
                 _ = PendingCalls.during(.finalize, of: path) { finalize(nil) }
             }
             lifecycle.isOurs = false
-            lifecycle.isOurs = try Self.initialize(functions, of: path, arguments: initializationArguments)
+            lifecycle.isOurs = try Self.initialize(functions, of: path, initializationArguments)
         }
         guard isDone != nil else { throw Self.occupied(.finalize) }
     }
@@ -309,22 +329,10 @@ import Synchronization
     /// Initialises the library. Returns false if other code had initialised it, in which case it must not be finalised
     /// here.
     private static func initialize(
-        _ functions: FunctionList, of path: String, arguments: String?
+        _ functions: FunctionList, of path: String, _ arguments: InitializationArguments
     ) throws(PKCS11Error) -> Bool {
         let initialize = try unsafe functions.entry(functions.table.pointee.C_Initialize, .initialize)
-        let returnValue: CK_RV
-        if let arguments {
-            returnValue = unsafe arguments.withCString { text in
-                // NSS reads one field more than the standard structure has, and must find a zero there.
-                var padded = unsafe (CK_C_INITIALIZE_ARGS(), UInt(0), UInt(0))
-                unsafe padded.0.flags = CKF_OS_LOCKING_OK
-                unsafe padded.0.pReserved = unsafe UnsafeMutableRawPointer(mutating: text)
-                return PendingCalls.during(.initialize, of: path) { unsafe initialize(&padded) }
-            }
-        } else {
-            // p11-kit replaces missing arguments by its own: OS locking, and the arguments from its configuration.
-            returnValue = PendingCalls.during(.initialize, of: path) { initialize(nil) }
-        }
+        let returnValue = PendingCalls.during(.initialize, of: path) { unsafe initialize(arguments.pointer) }
         if returnValue == CKR_CRYPTOKI_ALREADY_INITIALIZED { return false }
         try PKCS11Error.check(.initialize, returnValue)
         return true

@@ -191,7 +191,9 @@ extension Module {
                 let path = try file.map(resolve) ?? name
                 let module = try ModuleRegistry.module(path) { () throws(PKCS11Error) in
                     isTaken = true
-                    return try unsafe initialized(list, path: path, name: name, initializationArguments: nil)
+                    return try unsafe initialized(
+                        list, path: path, name: name,
+                        initializationArguments: text(p11_kit_config_option(list, "x-init-reserved")))
                 }
                 results.append(.success(module))
             } catch {

@@ -41,7 +41,10 @@ package enum PendingCalls {
         _ function: PKCS11Function, of module: String, awaitsPerson: Bool = false, _ body: () -> Result
     ) -> Result {
         let number = begin(function, module, awaitsPerson)
-        defer { end(number) }
+        defer {
+            ModuleMutex.releaseHeld()
+            end(number)
+        }
         return body()
     }
 

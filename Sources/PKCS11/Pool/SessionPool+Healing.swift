@@ -63,8 +63,8 @@ extension SessionPool {
             let anchor = try anchor(in: place, state, deadline)
             let provesPIN = state.withLock { $0.provesPIN }
             let isUser = try logIn(anchor, place.slot, provesPIN: provesPIN, deadline, &recovery)
-            logins.add(1, ordering: .relaxed)
             let former = state.withLock { state -> PooledSession? in
+                logins.add(1, ordering: .relaxed)
                 // The pool was closed in the meantime: no session may stay open, and the login ends with this one.
                 if state.machine.isClosed {
                     state.login = .needed
@@ -73,6 +73,7 @@ extension SessionPool {
                 let former = state.anchor
                 state.anchor = anchor
                 state.login = .ready
+                state.successes += 1
                 state.provesPIN = false
                 state.expectsUser = isUser
                 return former
@@ -216,24 +217,31 @@ extension SessionPool {
     private static let countedTries: TokenFlags = [.userPINCountLow, .userPINFinalTry, .userPINLocked]
 
     /// After a failure that a lost login may have caused, checks whether the login is lost.
-    func noteFailure(_ failure: any Error, _ pooled: PooledSession, _ state: Lock<State>) {
+    ///
+    /// - Parameter epoch: The number of logins when the operation got its session.
+    func noteFailure(_ failure: any Error, _ pooled: PooledSession, _ state: Lock<State>, since epoch: Int) {
         guard let error = failure as? PKCS11Error, !pooled.session.isBroken else { return }
         guard error.recovery == .logInAgain || error.recovery == .lookUpAgain else { return }
         guard state.withLock({ $0.expectsUser }) else { return }
         do throws(PKCS11Error) {
-            if try !pooled.session.info().isUserLoggedIn { loseLogin(state) }
+            if try !pooled.session.info().isUserLoggedIn { loseLogin(state, since: epoch) }
         } catch {
             // The session is broken by now; opening the next one shows whether the login is lost.
         }
     }
 
-    /// Records that the token was logged out by other code in the process.
-    func loseLogin(_ state: Lock<State>) {
+    /// Records that the token was logged out by other code in the process, or has lost the login.
+    ///
+    /// Does nothing if another thread has noticed that since, and has perhaps logged in again.
+    ///
+    /// - Parameter epoch: The number of logins before the caller saw that the login is lost.
+    func loseLogin(_ state: Lock<State>, since epoch: Int) {
         state.withLock { state in
+            guard logins.load(ordering: .relaxed) == epoch else { return }
             if case .ready = state.login { state.login = .needed }
             state.expectsUser = false
+            logins.add(1, ordering: .relaxed)
         }
-        logins.add(1, ordering: .relaxed)
     }
 
     /// Performs the recovery step for an operation that failed with `error`, or throws the error.
@@ -241,13 +249,18 @@ extension SessionPool {
         _ error: PKCS11Error, isIdempotent: Bool, generation: Int, _ state: Lock<State>,
         _ recovery: inout RecoveryAttempt
     ) throws {
+        let (hasFoundToken, successes) = state.withLock { ($0.hasFoundToken, $0.successes) }
         let situation = RecoveryPolicy.Situation(
             isIdempotent: isIdempotent, isLate: recovery.isLate(),
-            keepsUsedKeysLoaded: module.profile.has(.keepsUsedKeysLoaded))
+            keepsUsedKeysLoaded: module.profile.has(.keepsUsedKeysLoaded), hasFoundToken: hasFoundToken,
+            hasLoginSince: recovery.hasLoginSince(successes))
         var step = recovery.policy.step(after: error.returnValue, situation)
         if step == .probe {
             let deadline = recovery.deadline ?? .after(configuration.deadline)
-            step = recovery.policy.step(afterProbe: isHealthy(state, until: deadline))
+            // A module that lost its daemon may go on without tokens (p11-kit's remote).
+            let isHealthy = error.returnValue == .tokenNotPresent
+                ? module.hasReadableToken(until: deadline) : isHealthy(state, until: deadline)
+            step = recovery.policy.step(afterProbe: isHealthy)
         }
         switch step {
         case .fail, .probe:
@@ -259,7 +272,10 @@ extension SessionPool {
         case .logInAgain:
             break
         case .reload:
-            try module.reinitialize(ifStillIn: generation)
+            // A card that comes back needs no new initialisation, which would end the login of another thread.
+            try module.reinitialize(ifStillIn: generation, until: recovery.end) {
+                state.withLock { $0.successes } != successes
+            }
         }
     }
 

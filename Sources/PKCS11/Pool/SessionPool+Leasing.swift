@@ -1,5 +1,6 @@
 import Glibc
 import KeyfobPrimitives
+import Synchronization
 
 /// Leasing and returning sessions.
 extension SessionPool {
@@ -90,8 +91,9 @@ extension SessionPool {
     private func open(_ state: Lock<State>, _ deadline: Deadline) throws(PKCS11Error) -> PooledSession? {
         do throws(PKCS11Error) {
             let pooled = try slot(state, until: deadline).openSession(until: deadline)
-            if state.withLock({ $0.expectsUser }), try !pooled.session.info().isUserLoggedIn {
-                loseLogin(state)
+            let (expectsUser, epoch) = state.withLock { ($0.expectsUser, logins.load(ordering: .relaxed)) }
+            if expectsUser, try !pooled.session.info().isUserLoggedIn {
+                loseLogin(state, since: epoch)
                 _ = giveUpOpening(state, isFull: false)
                 return nil
             }
@@ -153,10 +155,7 @@ extension SessionPool {
             throw PKCS11Error(function: .getSlotList, returnValue: .tokenNotPresent, detail: token.description)
         }
         let place = Place(slot: slot, isWriteProtected: info.flags.contains(.writeProtected), generation: generation)
-        state.withLock { state in
-            state.place = place
-            state.label = info.label
-        }
+        state.withLock { ($0.place, $0.label, $0.hasFoundToken) = (place, info.label, true) }
         return place
     }
 

@@ -16,7 +16,8 @@ extension SessionPool {
             case replaceSession
             /// Run again, after a login if the token has lost it.
             case logInAgain
-            /// Check whether the token still works; if so, the refusal concerned the data.
+            /// Check whether the token still works; if so, the refusal concerned the data. For an absent token, check
+            /// whether the module still shows other tokens.
             case probe
             case reload
         }
@@ -28,6 +29,11 @@ extension SessionPool {
             var isLate = false
             /// Whether the device may be full of used keys, so that a general error needs no probe.
             var keepsUsedKeysLoaded = false
+            /// Whether the pool has found its token before.
+            var hasFoundToken = false
+            /// Whether another thread has logged in since this call failed last. Then the module works, and only this
+            /// call's session was of the time before.
+            var hasLoginSince = false
         }
 
         private var pauses = 0
@@ -67,10 +73,14 @@ extension SessionPool {
                 pauses += 1
                 return .pause(Self.pauseLengths[pauses - 1])
             case .reopenSession:
+                if situation.hasLoginSince { return .replaceSession }
                 replacements += 1
                 if replacements == 1 { return .replaceSession }
                 if hasReloaded { return .fail }
-                if value == .generalError || value == .functionFailed { return replacements == 2 ? .probe : .fail }
+                let needsProbe =
+                    value == .generalError || value == .functionFailed
+                    || value == .tokenNotPresent && situation.hasFoundToken
+                if needsProbe { return replacements == 2 ? .probe : .fail }
                 return Self.reloadable.contains(value) ? reload() : .fail
             case .logInAgain:
                 loginRuns += 1

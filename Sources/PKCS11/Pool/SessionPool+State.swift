@@ -59,10 +59,13 @@ extension SessionPool {
         var isAuthenticating = false
         /// The number of logins tried, and the error of the last one, for the threads that waited for it.
         var attempt = 0
+        /// The number of logins that succeeded.
+        var successes = 0
         var failure: (any Error)?
         /// Keeps the login alive while all other sessions are closed.
         var anchor: PooledSession?
         var place: Place?
+        var hasFoundToken = false
         var mailboxes: [Int: Mailbox] = [:]
 
         init(limit: Int, generation: Int) {
@@ -139,7 +142,10 @@ extension SessionPool {
         var policy = RecoveryPolicy()
         /// The error of this call's login, if it failed.
         var loginFailure: PKCS11Error?
-        private var end: Deadline?
+        /// Two seconds after the first failure; `nil` before.
+        private(set) var end: Deadline?
+        /// The number of logins of the pool that had succeeded when this call failed last.
+        private var successes: Int?
         private var preparations = 0
 
         init(deadline: Deadline?) {
@@ -151,6 +157,14 @@ extension SessionPool {
         mutating func mayLogIn() -> Bool {
             preparations += 1
             return policy.mayLogIn && preparations <= 16
+        }
+
+        /// Whether another login has succeeded since this call failed last.
+        ///
+        /// - Parameter count: The number of logins of the pool that have succeeded.
+        mutating func hasLoginSince(_ count: Int) -> Bool {
+            defer { successes = count }
+            return successes.map { $0 != count } ?? false
         }
 
         /// Whether two seconds have passed since the first failure, or the caller's deadline has passed.

@@ -127,6 +127,7 @@ import Synchronization
             } else {
                 pooled = try acquire(state, &recovery)
             }
+            let epoch = logins.load(ordering: .relaxed)
             let failure: any Error
             let watched = watchdog?.begin("session")
             do {
@@ -138,7 +139,7 @@ import Synchronization
                 failure = error
             }
             if let watched { watchdog?.end(watched) }
-            noteFailure(failure, pooled, state)
+            noteFailure(failure, pooled, state, since: epoch)
             release(pooled, state)
             guard let error = failure as? PKCS11Error else { throw failure }
             try heal(error, isIdempotent: idempotent, generation: generation, state, &recovery)
@@ -186,6 +187,9 @@ import Synchronization
         }
         try withSession { _ in }
     }
+
+    /// Whether the user is logged in on all sessions of the pool, as far as is known.
+    package var isUserExpected: Bool { state.withLock { $0.expectsUser } }
 
     /// The number of logins begun in this process.
     package var loginAttempts: Int { state.withLock { $0.attempt } }

@@ -59,12 +59,35 @@ struct ImportLadderTests {
 
     @Test("if a token accepts neither way, its first error is reported, and no object stays")
     func refused() throws {
-        let (household, environment) = try TestHome.withCard(refusing: "create-private unwrap")
+        let (household, environment) = try TestHome.withCard(refusing: "create-private answer=C_UnwrapKey,0x54")
         let files = try makeIdentity("P-256", in: household)
         let failure = try household.failure(
             ["identity", "import", files.key, files.certificate, "--name", "a", "--pin-source", "env:CARD_PIN"],
             environment: environment)
         #expect(failure.status == 8)
+        #expect(failure.hint.contains("key generate NAME"), "\(failure.hint)")
+        try expectNothing(on: household, environment)
+    }
+
+    @Test(arguments: ["answer=C_SignInit,0x70", "answer=C_Sign,0x68", "garbled"])
+    func `a key that the token takes and cannot sign with is not kept`(words: String) throws {
+        let (household, environment) = try TestHome.withCard(refusing: "")
+        let files = try makeIdentity("P-256", in: household)
+        let failing = environment.merging(["FAULTY_REFUSE": words]) { $1 }
+        for command in [
+            ["identity", "import", files.key, files.certificate, "--name", "a"], ["key", "generate", "k"],
+            ["identity", "create", "i", "--self-signed", "--cn", "i"],
+        ] {
+            let result = try household.keyfob(command + ["--pin-source", "env:CARD_PIN"], environment: failing)
+            #expect(result.status != 0, "\(result)")
+            let reason = words == "garbled" ? "public half does not verify" : "cannot sign with it"
+            #expect(result.error.contains(reason), "\(result)")
+            try expectNothing(on: household, environment)
+        }
+    }
+
+    /// Expects no key pair and no certificate on the token.
+    private func expectNothing(on household: TestHome, _ environment: [String: String]) throws {
         let objects = try Tool(
             "/usr/bin/env",
             [
