@@ -49,7 +49,7 @@ package final class TokenStore: Sendable {
         weak var signatures: SignaturePrefetch?
     }
 
-    private struct State {
+    struct State {
         /// Whether the pool's sessions were opened without a PIN. If a PIN is there now, the pool has to log in.
         var isAnonymous = false
         /// The PIN that the pool was given last, until the logout.
@@ -65,7 +65,7 @@ package final class TokenStore: Sendable {
         var refusing: [Mechanism: Set<HandleKey>] = [:]
     }
 
-    private struct HandleKey: Hashable {
+    struct HandleKey: Hashable {
         let objectClass: ObjectClass
         let id: Data
         let fingerprint: Data
@@ -286,26 +286,6 @@ package final class TokenStore: Sendable {
             ahead.removeAll { $0.signatures == nil }
             ahead.append(WeakSignatures(signatures: signatures))
         }
-    }
-
-    // MARK: Mechanisms
-
-    /// Whether the token has refused a mechanism with this key before.
-    package func refuses(_ mechanism: Mechanism, with key: TokenObject) -> Bool {
-        // Usually there are no refusals of the mechanism, and then the key is not hashed.
-        state.withLock { $0.refusing[mechanism]?.contains(HandleKey(key)) ?? false }
-    }
-
-    /// Whether an error means that the token refuses the mechanism with this key. If so, that is remembered.
-    package func learns(from error: PKCS11Error, using mechanism: Mechanism, with key: TokenObject) -> Bool {
-        let refusals: Set<ReturnValue> = [
-            .mechanismInvalid, .mechanismParameterInvalid, .argumentsBad, .functionNotSupported,
-        ]
-        guard [.signInit, .decryptInit].contains(error.function), refusals.contains(error.returnValue) else {
-            return false
-        }
-        state.withLock { _ = $0.refusing[mechanism, default: []].insert(HandleKey(key)) }
-        return true
     }
 
     // MARK: Handles

@@ -3,7 +3,7 @@ import Glibc
 
 /// A mutex that a module locks and unlocks, by the rules of `CK_C_INITIALIZE_ARGS`.
 ///
-/// A thread may lock it several times, and whatever a thread still holds when its call returns is released. OpenSC needs
+/// A thread may lock it several times. Whatever a thread still holds when its call returns is released. OpenSC needs
 /// both: when a card is pulled, some of its functions return with a mutex locked. With other mutexes, all later calls
 /// of the process wait for ever.
 @safe struct ModuleMutex {
