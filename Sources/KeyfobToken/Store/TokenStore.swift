@@ -25,7 +25,7 @@ package final class TokenStore: Sendable {
     package let configuration: SessionPool.Configuration
     /// Whether the token is in files that each login rewrites.
     let isInFiles: Bool
-    private let state: Lock<State>
+    let state: Lock<State>
     // These two are read at every operation by all threads at once, so they are not behind the lock.
     private let madePool = AtomicLazyReference<SessionPool>()
     /// Whether this process has reached the token.
@@ -84,7 +84,7 @@ package final class TokenStore: Sendable {
         }
     }
 
-    private struct CachedHandle {
+    struct CachedHandle {
         let handle: ObjectHandle
         let epoch: Int
     }
