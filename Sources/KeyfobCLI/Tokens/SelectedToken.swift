@@ -16,9 +16,11 @@ struct SelectedToken {
     ///
     /// - Throws: `KeychainError.tokenAbsent`, `moduleNotLoaded`, and the errors of opening the keychain. `UsageError`
     ///   if argument and options contradict.
-    init(_ argument: String?, _ global: GlobalOptions, _ location: ModuleOptions) throws {
+    init(
+        _ argument: String?, _ global: GlobalOptions, _ location: ModuleOptions, allowsFinalTry: Bool = false
+    ) throws {
         guard let name = try Self.name(argument, global) ?? Self.onlyToken(in: location) else {
-            let keychain = try global.openKeychain()
+            let keychain = try global.openKeychain(allowsFinalTry: allowsFinalTry)
             self.keychain = keychain
             isOurs = keychain.configuration.module == .softHSM
             slot = try keychain.objects.slot()
@@ -33,7 +35,7 @@ struct SelectedToken {
                 parameters: location.moduleParameters
             ).entry(name)
         if let own = entry.keychains.first {
-            let keychain = try Keychain.open(own, options: global.keychainOptions())
+            let keychain = try Keychain.open(own, options: global.keychainOptions(allowsFinalTry: allowsFinalTry))
             self.keychain = keychain
             isOurs = entry.isOurs
             slot = try keychain.objects.slot()
