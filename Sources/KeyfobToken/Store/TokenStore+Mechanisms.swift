@@ -1,3 +1,4 @@
+import KeyfobPrimitives
 package import PKCS11
 
 /// The mechanisms that the token has refused with a key.
