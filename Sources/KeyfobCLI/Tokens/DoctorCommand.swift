@@ -25,7 +25,7 @@ struct DoctorCommand: OutputCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(_ output: Output) throws {
-        let token = try SelectedToken(nil, global, location, allowsFinalTry: allowFinalTry)
+        let token = try SelectedToken(nil, global, location)
         let info = try token.info()
         guard info.flags.contains(.tokenInitialized) else {
             throw KeychainError(

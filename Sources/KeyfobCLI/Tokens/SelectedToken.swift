@@ -16,11 +16,9 @@ struct SelectedToken {
     ///
     /// - Throws: `KeychainError.tokenAbsent`, `moduleNotLoaded`, and the errors of opening the keychain. `UsageError`
     ///   if argument and options contradict.
-    init(
-        _ argument: String?, _ global: GlobalOptions, _ location: ModuleOptions, allowsFinalTry: Bool = false
-    ) throws {
+    init(_ argument: String?, _ global: GlobalOptions, _ location: ModuleOptions) throws {
         guard let name = try Self.name(argument, global) ?? Self.onlyToken(in: location) else {
-            let keychain = try global.openKeychain(allowsFinalTry: allowsFinalTry)
+            let keychain = try global.openKeychain()
             self.keychain = keychain
             isOurs = keychain.configuration.module == .softHSM
             slot = try keychain.objects.slot()
@@ -35,7 +33,7 @@ struct SelectedToken {
                 parameters: location.moduleParameters
             ).entry(name)
         if let own = entry.keychains.first {
-            let keychain = try Keychain.open(own, options: global.keychainOptions(allowsFinalTry: allowsFinalTry))
+            let keychain = try Keychain.open(own, options: global.keychainOptions())
             self.keychain = keychain
             isOurs = entry.isOurs
             slot = try keychain.objects.slot()
