@@ -22,7 +22,7 @@ import Testing
         (.unlockWithFinalTry(token: "-card"), "keyfob unlock --token=-card --allow-final-try"),
         (.listTokens, "keyfob token ls"), (.listObjects(token: "card"), "keyfob token show card --objects"),
         (.listObjects(token: "-card"), "keyfob token show --objects -- -card"),
-        (.listMechanisms, "keyfob token mechanisms"), (.generateKey, "keyfob key generate NAME"),
+        (.listMechanisms, "keyfob token mechanisms"),
     ] as [(Remedy.Operation, String)])
     func `an operation that names its keychain or token is worded alike for every keychain`(
         operation: Remedy.Operation, command: String
@@ -35,6 +35,7 @@ import Testing
         (.checkKeychain(nil, .secrets), "keychain check --secrets"), (.unlock(), "unlock"),
         (.listObjects(), "token show --objects"), (.listItems, "ls"), (.listKeys(), "key ls"),
         (.listKeys(fingerprint: "sha256:77be"), "key ls --pub sha256:77be"), (.removeKey("my web"), "key rm 'my web'"),
+        (.generateKey, "key generate NAME"),
         (.listIdentities, "identity ls"), (.showIdentity("-web"), "identity show -- -web"),
         (.replaceIdentity("-web"), "identity import FILE --name=-web --replace"),
         (.replaceIdentity(nil), "identity import FILE --name NAME --replace"),
