@@ -72,16 +72,16 @@ extension ErrorRow {
             hint: ["SO PIN (PUK)", "Keys on it are intact"], details: ["serial"]),
         ErrorRow(
             testDescription: "the device fails at the login", home: .card, before: "keyfob lock -q",
-            refusing: "login=48,9", attempt: "keyfob unlock --pin-source env:CARD_PIN", status: 1, code: "failed",
+            refusing: "answer=C_Login,48,9", attempt: "keyfob unlock --pin-source env:CARD_PIN", status: 1, code: "failed",
             message: [#"token "card" could not log in: CKR_DEVICE_ERROR from C_Login"#],
             hint: ["Try again", "keyfob token ls"], details: ["ckr", "function", "serial"]),
         ErrorRow(
-            testDescription: "no user PIN", home: .card, before: "keyfob lock -q", refusing: "login=258,9",
+            testDescription: "no user PIN", home: .card, before: "keyfob lock -q", refusing: "answer=C_Login,258,9",
             attempt: "keyfob unlock --pin-source env:CARD_PIN", status: 6, code: "keychain.locked",
             message: [#"token "card" has no user PIN yet"#], hint: ["SO PIN", "--init-pin"]),
         ErrorRow(
             testDescription: "PIN to be changed", home: .card, before: "keyfob lock -q",
-            refusing: "login=163,9 pin-change", attempt: "keyfob unlock --pin-source env:CARD_PIN", status: 6,
+            refusing: "answer=C_Login,163,9 pin-change", attempt: "keyfob unlock --pin-source env:CARD_PIN", status: 6,
             code: "pin.locked", message: [#"the PIN of token "card" must be changed"#], hint: ["--change-pin"]),
         ErrorRow(
             testDescription: "no PIN and no way to ask", home: .empty,

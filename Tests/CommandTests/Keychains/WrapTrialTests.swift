@@ -21,7 +21,7 @@ import Testing
     /// CKR_DEVICE_REMOVED, CKR_PIN_EXPIRED, CKR_DEVICE_MEMORY.
     @Test(arguments: ["0x32", "0xa3", "0x31"])
     func `a device error is not reported as a missing ability of the token`(answer: String) throws {
-        let (_, failed) = try create(refusing: "trial-fails=\(answer)")
+        let (_, failed) = try create(refusing: "answer=C_GenerateKey,\(answer) answer=C_GenerateKeyPair,\(answer)")
         #expect(failed.status != 0)
         #expect(!failed.error.contains("in no way") && !failed.error.contains("Use another token"), "\(failed.error)")
     }
@@ -29,12 +29,12 @@ import Testing
     /// CKR_MECHANISM_INVALID, CKR_KEY_SIZE_RANGE, and repeated CKR_GENERAL_ERROR.
     @Test(arguments: ["0x70", "0x62", "0x5"])
     func `a token that refuses every way of wrapping is reported`(answer: String) throws {
-        let (_, failed) = try create(refusing: "trial-fails=\(answer)")
+        let (_, failed) = try create(refusing: "answer=C_GenerateKey,\(answer) answer=C_GenerateKeyPair,\(answer)")
         #expect(failed.status != 0 && failed.error.contains("in no way"), "\(failed.error)")
     }
 
     @Test func `a temporary failure does not select a weaker wrapping`() throws {
-        let (_, made) = try create(refusing: "trial-stumbles=2")
+        let (_, made) = try create(refusing: "answer=C_GenerateKey,5,2")
         #expect(made.status == 0 && made.output.contains("\"A256GCMKW\""), "\(made.output)\(made.error)")
     }
 }
