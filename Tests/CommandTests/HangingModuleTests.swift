@@ -4,12 +4,12 @@ import Testing
 
 /// Commands whose token is behind a module with a call that does not return, or whose daemon is gone.
 @Suite struct HangingModuleTests {
-    /// A home with a password `a`, an identity `i` and a keychain on a token behind the module of `hanging.c`.
+    /// A home with a password `a`, an identity `i` and a keychain on a token behind the module of `faulty.c`.
     private func make() throws -> (household: TestHome, environment: [String: String]) {
         let household = try TestHome()
-        let module = household.directory.file("hanging.so")
-        try FaultyModule.build(module, from: "hanging.c")
-        let environment = try household.makeCard().merging(["HANGING_TARGET": TestToken.modulePath]) { $1 }
+        let module = household.directory.file("faulty.so")
+        try FaultyModule.build(module)
+        let environment = try household.makeCard().merging(["FAULTY_TARGET": TestToken.modulePath]) { $1 }
         let pin = household.directory.file("pin")
         try household.directory.write("1234".utf8, to: "pin")
         try #require(unsafe chmod(pin, 0o600) == 0)
@@ -42,13 +42,13 @@ import Testing
     ) throws {
         let (household, environment) = try make()
         try #require(try household.keyfob(["lock"], environment: environment).status == 0)
-        let variables = environment.merging(["HANGING_CALL": function]) { $1 }
-            .merging(words[0] == "token" ? ["KEYFOB_MODULE": household.directory.file("hanging.so")] : [:]) { $1 }
+        let variables = environment.merging(["FAULTY_REFUSE": "hang=" + function]) { $1 }
+            .merging(words[0] == "token" ? ["KEYFOB_MODULE": household.directory.file("faulty.so")] : [:]) { $1 }
         let result = try household.keyfob(
             words + ["--timeout", "1"], input: Data("value".utf8), environment: variables)
         #expect(result.status == 13, "\(result)")
         #expect(result.error.contains("\(function) of the module "), "\(result)")
-        #expect(result.error.contains("hanging.so has not returned for"), "\(result)")
+        #expect(result.error.contains("faulty.so has not returned for"), "\(result)")
         // All existing items are there, and no incomplete one is in the way.
         #expect(try household.keyfob(["get", "a"], environment: environment).output == "value\n")
     }
@@ -57,7 +57,7 @@ import Testing
         let (household, environment) = try make()
         let result = try household.keyfob(
             ["get", "a", "--timeout", "1", "--json"],
-            environment: environment.merging(["HANGING_CALL": "C_Decrypt", "HANGING_HOW": "spin"]) { $1 })
+            environment: environment.merging(["FAULTY_REFUSE": "spin=C_Decrypt"]) { $1 })
         #expect(result.status == 13, "\(result)")
         #expect(result.error.contains(#""code":"timeout""#), "\(result)")
         #expect(result.error.contains(#""function":"C_Decrypt""#), "\(result)")
@@ -68,13 +68,14 @@ import Testing
         let (household, environment) = try make()
         let script = """
             env --default-signal "$@" </dev/null & command=$!
-            until [ -e "$HANGING_MARK" ]; do sleep 0.01; done
+            until [ -e "$MARK" ]; do sleep 0.01; done
             kill -\(signal) $command
             wait $command
             """
+        let function = words[0] == "get" ? "C_Decrypt" : "C_Sign"
         let variables = household.environment.merging(environment) { $1 }.merging([
-            "HANGING_CALL": words[0] == "get" ? "C_Decrypt" : "C_Sign",
-            "HANGING_MARK": household.directory.file("mark"), "KEYFOB_NO_INPUT": "1",
+            "FAULTY_REFUSE": "hang=" + function, "MARK": household.directory.file("faulty.so." + function),
+            "KEYFOB_NO_INPUT": "1",
         ]) { $1 }
         // A shell makes its background processes ignore SIGINT.
         let result = try Tool(
@@ -88,7 +89,7 @@ import Testing
     func `a module that writes to a closed socket does not end the command`(function: String) throws {
         let (household, environment) = try make()
         try #require(try household.keyfob(["lock"], environment: environment).status == 0)
-        let variables = environment.merging(["HANGING_CALL": function, "HANGING_HOW": "write"]) { $1 }
+        let variables = environment.merging(["FAULTY_REFUSE": "write=" + function]) { $1 }
         let result = try household.keyfob(["get", "a"], environment: variables)
         #expect(result.status == 0, "\(result)")
         #expect(result.output == "value\n")

@@ -28,7 +28,7 @@ import Testing
         (.initializeToken("-card"), "keyfob token init --force -- -card"),
         (.listTokens, "keyfob token ls"), (.listObjects(token: "card"), "keyfob token show card --objects"),
         (.listObjects(token: "-card"), "keyfob token show --objects -- -card"),
-        (.listMechanisms, "keyfob token mechanisms"), (.generateKey, "keyfob key generate NAME"),
+        (.listMechanisms, "keyfob token mechanisms"),
     ] as [(Remedy.Operation, String)])
     func `an operation that names its keychain or token is worded alike for every keychain`(
         operation: Remedy.Operation, command: String
@@ -41,6 +41,7 @@ import Testing
         (.checkKeychain(nil, .secrets), "keychain check --secrets"), (.unlock(), "unlock"),
         (.listObjects(), "token show --objects"), (.listItems, "ls"), (.listKeys(), "key ls"),
         (.listKeys(fingerprint: "sha256:77be"), "key ls --pub sha256:77be"), (.removeKey("my web"), "key rm 'my web'"),
+        (.generateKey, "key generate NAME"),
         (.listIdentities, "identity ls"), (.showIdentity("-web"), "identity show -- -web"),
         (.replaceIdentity("-web"), "identity import FILE --name=-web --replace"),
         (.replaceIdentity(nil), "identity import FILE --name NAME --replace"),

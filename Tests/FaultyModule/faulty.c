@@ -3,17 +3,19 @@
 // Built by the tests that need it: cc -shared -fPIC $(pkg-config --cflags p11-kit-1) faulty.c -ldl -o faulty.so
 // FAULTY_TARGET   the module behind it
 // FAULTY_REFUSE   words, separated by blanks
+// The file faulty.so.FUNCTION has as many bytes as there were calls that one of the first five words named.
 // If there is a file faulty.so.control beside the library, it is read at every call, and its words replace both
 // variables. A test can thus change the words, and each test of a process has its own library.
 //
 //   target=PATH                            the module behind it
-//   create-private, create-secret, unwrap  refused
-//   hold                                   C_Sign waits until the word is gone, or for 20 minutes. The file
-//                                          faulty.so.signing has as many bytes as calls have begun to wait
-//   hold-info                              C_GetTokenInfo waits likewise; its file is faulty.so.asking
-//   hold-init                              C_Initialize waits likewise; its file is faulty.so.initializing
-//   hesitate                               C_Initialize waits for 10 minutes, and says so by the file
-//                                          faulty.so.initializing
+//   answer=FUNCTION,RV,COUNT,AFTER         the next COUNT calls of FUNCTION, after AFTER that work, do nothing and
+//                                          answer RV; numbers as in C. Without COUNT, all calls do
+//   lost=FUNCTION,RV                       the daemon behind it has gone: FUNCTION answers RV until C_Initialize is
+//                                          called
+//   hold=FUNCTION                          FUNCTION waits until the word is gone, or for 20 minutes
+//   hang=FUNCTION, spin=FUNCTION           FUNCTION does not return, and sleeps or computes
+//   write=FUNCTION                         FUNCTION writes to a socket whose other end is closed, and goes on
+//   create-private, create-secret          refused
 //   short=N                                the signatures of C_Sign have N bytes
 //   garbled                                the signatures of C_Sign are invalid
 //   sign-only=N,N,...                      every other mechanism is refused by C_SignInit; decimal numbers
@@ -21,18 +23,13 @@
 //   pin-low, pin-final, pin-locked         the token reports this for its user PIN; a locked one allows no login
 //   pin-change                             it says that its user PIN has to be changed
 //   sessions=N                             no more than N sessions are open at a time
-//   login=RV,N                             the next N logins answer RV; decimal. The file faulty.so.logins has as many
-//                                          bytes as there were logins while the word counts
 //   context-login=RV                       every key wants the PIN at each use, and each login for one answers RV;
 //                                          decimal. The file faulty.so.authentications has as many bytes as there were
 //   no-login                               the token wants no login, and none counts. SoftHSM's PIN is 1234
-//   unlisted                               the module fails in general when asked for its slots
-//   unreadable, unreadable=LABEL           the module fails in general when asked for any token, or for that one
+//   unreadable=LABEL                       the module fails in general when asked for that token
 //   secretive=LABEL                        it fails in general when asked for attributes of objects of that label
 //   full                                   no room for another object
 //   write-protected                        no object can be made, changed or destroyed
-//   keep=N                                 after N more objects none is destroyed, for a reason of the vendor's own
-//   cling=N                                the next N times an object is not destroyed, for the same reason
 //   mute=N                                 the next N times it does not tell the value of a public key
 //   lax                                    it tells of every key that it may leave the token
 //   growing=N                              the next N times that the length of a label is requested, it is 200 bytes
@@ -40,8 +37,6 @@
 //   slot=NAME                              NAME is the description of every slot
 //   label=NAME                             NAME is the label of every initialised token
 //   no-serial                              the serial number of every token consists of zeros
-//   start-fails=RV                         C_Initialize answers RV; decimal
-//   stumble=N                              the next N changes of attributes fail in general
 //   blind=N                                the next N searches find nothing
 //   stranger                               the token is of another maker than SoftHSM
 //   without=N,N,...                        the token does not have these mechanisms; decimal numbers
@@ -50,13 +45,6 @@
 //   die                                    C_GenerateKey makes a key that stays, and the process is killed
 //   block=PATH                             C_GenerateKey makes a key that stays, and a directory of that name
 //   lose-key                               C_GenerateKey makes a key that stays, and says that the device failed
-//   trial-fails=N                          C_GenerateKey and C_GenerateKeyPair answer N; as in C
-//   trial-stumbles=N                       the next N times C_GenerateKey fails in general
-//   decrypt-stumbles=N                     the next N times C_Decrypt fails in general
-//   lost                                   the daemon behind it has gone: C_Decrypt and C_GenerateRandom fail in general
-//                                          until C_Initialize is called
-//   info-lost=RV                           the daemon behind it has gone: C_GetTokenInfo answers RV until C_Initialize is
-//                                          called; decimal
 //   own-wrap                               no other program can unwrap the output of CKM_AES_KEY_WRAP_PAD
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -66,6 +54,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -76,7 +65,7 @@
 
 #define SLOTS 64
 
-static CK_FUNCTION_LIST mine;
+static CK_FUNCTION_LIST mine, outer;
 static CK_FUNCTION_LIST_PTR theirs;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static CK_SLOT_ID used[SLOTS];
@@ -102,13 +91,14 @@ static const char *words(char *buffer, size_t size) {
     return buffer;
 }
 
-// Whether a word is among them; what follows its equals sign goes into `value`.
+// Whether a word is among them; what follows its equals sign or comma goes into `value`.
 static int says(const char *word, char *value, size_t size) {
     char buffer[8192];
     size_t length = strlen(word);
     for (const char *rest = words(buffer, sizeof buffer); *rest != 0;) {
         size_t count = strcspn(rest, " \n");
-        if (count >= length && strncmp(rest, word, length) == 0 && (count == length || rest[length] == '=')) {
+        if (count >= length && strncmp(rest, word, length) == 0 &&
+            (count == length || rest[length] == '=' || rest[length] == ',')) {
             if (value != NULL)
                 snprintf(value, size, "%.*s", (int)(count > length ? count - length - 1 : 0), rest + length + 1);
             return 1;
@@ -140,20 +130,32 @@ static CK_RV no_room(void) {
     return refuses("full") ? CKR_DEVICE_MEMORY : CKR_OK;
 }
 
-// A token that was away has forgotten everybody who was logged in.
-static int is_absent(void) {
-    if (!refuses("absent"))
-        return 0;
+static void close_all_sessions(void) {
     pthread_mutex_lock(&lock);
     while (used_count > 0)
         theirs->C_CloseAllSessions(used[--used_count]);
     open_count = 0;
     pthread_mutex_unlock(&lock);
+}
+
+// A token that was away has forgotten all logins.
+static int is_absent(void) {
+    if (!refuses("absent"))
+        return 0;
+    close_all_sessions();
     return 1;
 }
 
 // A library of one test's own stays initialised: SoftHSM's end is not safe beside another SoftHSM of the process.
-static CK_RV finalize(CK_VOID_PTR reserved) { return is_private ? CKR_OK : theirs->C_Finalize(reserved); }
+static int is_started;
+
+static CK_RV finalize(CK_VOID_PTR reserved) {
+    is_started = 0;
+    if (!is_private)
+        return theirs->C_Finalize(reserved);
+    close_all_sessions();
+    return CKR_OK;
+}
 
 // Adds a byte to a file beside the library.
 static void note(const char *what) {
@@ -168,44 +170,17 @@ static void note(const char *what) {
     }
 }
 
-// Waits until a word is gone, or for 20 minutes.
-static void wait_while(const char *word) {
-    for (int i = 0; i < 120000 && refuses(word); i++)
-        usleep(10000);
-}
-
 static int starts;
-
-// Whether it has not been initialised since it was first seen to be lost.
-static int is_lost(const char *word) {
-    static int lost_at = -1;
-    if (!refuses(word))
-        return 0;
-    pthread_mutex_lock(&lock);
-    if (lost_at < 0)
-        lost_at = starts;
-    int result = starts == lost_at;
-    pthread_mutex_unlock(&lock);
-    return result;
-}
 
 static CK_RV initialize(CK_VOID_PTR arguments) {
     pthread_mutex_lock(&lock);
     starts++;
     pthread_mutex_unlock(&lock);
-    if (refuses("hold-init")) {
-        note("initializing");
-        wait_while("hold-init");
-    }
-    if (refuses("hesitate")) {
-        note("initializing");
-        sleep(600);
-    }
-    char answer[24];
-    if (says("start-fails", answer, sizeof answer))
-        return strtoul(answer, NULL, 10);
     CK_RV result = theirs->C_Initialize(arguments);
-    return is_private && result == CKR_CRYPTOKI_ALREADY_INITIALIZED ? CKR_OK : result;
+    if (is_private && result == CKR_CRYPTOKI_ALREADY_INITIALIZED)
+        result = CKR_OK;
+    is_started |= result == CKR_OK || result == CKR_CRYPTOKI_ALREADY_INITIALIZED;
+    return result;
 }
 
 static CK_OBJECT_CLASS class_of(CK_ATTRIBUTE_PTR template, CK_ULONG count) {
@@ -227,16 +202,7 @@ static CK_RV create(CK_SESSION_HANDLE session, CK_ATTRIBUTE_PTR template, CK_ULO
     return is_absent() ? CKR_DEVICE_REMOVED : theirs->C_CreateObject(session, template, count, object);
 }
 
-static CK_RV unwrap(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism, CK_OBJECT_HANDLE key, CK_BYTE_PTR wrapped,
-                    CK_ULONG length, CK_ATTRIBUTE_PTR template, CK_ULONG count, CK_OBJECT_HANDLE_PTR object) {
-    if (refuses("unwrap"))
-        return CKR_FUNCTION_NOT_SUPPORTED;
-    return theirs->C_UnwrapKey(session, mechanism, key, wrapped, length, template, count, object);
-}
-
 static CK_RV slot_list(CK_BBOOL present, CK_SLOT_ID_PTR slots, CK_ULONG_PTR count) {
-    if (refuses("unlisted"))
-        return CKR_GENERAL_ERROR;
     if (present && is_absent()) {
         *count = 0;
         return CKR_OK;
@@ -252,9 +218,6 @@ static CK_RV generate(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism, CK_
         return room;
     if (lists("without", mechanism->mechanism))
         return CKR_MECHANISM_INVALID;
-    char text[24];
-    if (says("trial-fails", text, sizeof text))
-        return strtoul(text, NULL, 0);
     return theirs->C_GenerateKeyPair(session, mechanism, public_template, public_count, private_template,
                                      private_count, public_key, private_key);
 }
@@ -265,14 +228,6 @@ static CK_RV generate_key(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism,
     for (CK_ULONG i = 0; i < count; i++)
         if (template[i].type == CKA_TOKEN && template[i].ulValueLen == sizeof stays)
             stays = *(CK_BBOOL *)template[i].pValue;
-    char text[24];
-    static int stumbles;
-    if (says("trial-fails", text, sizeof text))
-        return strtoul(text, NULL, 0);
-    if (says("trial-stumbles", text, sizeof text) && stumbles < atoi(text)) {
-        stumbles++;
-        return CKR_GENERAL_ERROR;
-    }
     CK_RV result = theirs->C_GenerateKey(session, mechanism, template, count, key);
     if (result == CKR_OK && stays && refuses("die"))
         raise(SIGKILL);
@@ -283,29 +238,11 @@ static CK_RV generate_key(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism,
 }
 
 static CK_RV destroy(CK_SESSION_HANDLE session, CK_OBJECT_HANDLE object) {
-    static int clung;
-    char text[16];
-    if (says("cling", text, sizeof text) && clung < atoi(text)) {
-        clung++;
-        return CKR_VENDOR_DEFINED | 0x114;
-    }
-    if (says("keep", text, sizeof text)) {
-        static int destroyed;
-        if (destroyed >= atoi(text))
-            return CKR_VENDOR_DEFINED | 0x114;
-        destroyed++;
-    }
     return refuses("write-protected") ? CKR_TOKEN_WRITE_PROTECTED : theirs->C_DestroyObject(session, object);
 }
 
 static CK_RV set_attributes(CK_SESSION_HANDLE session, CK_OBJECT_HANDLE object, CK_ATTRIBUTE_PTR template,
                             CK_ULONG count) {
-    char text[16];
-    static int stumbles;
-    if (says("stumble", text, sizeof text) && stumbles < atoi(text)) {
-        stumbles++;
-        return CKR_GENERAL_ERROR;
-    }
     if (refuses("write-protected"))
         return CKR_TOKEN_WRITE_PROTECTED;
     return theirs->C_SetAttributeValue(session, object, template, count);
@@ -315,21 +252,6 @@ static CK_RV encrypt_init(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism,
     if (lists("without", mechanism->mechanism))
         return CKR_MECHANISM_INVALID;
     return theirs->C_EncryptInit(session, mechanism, key);
-}
-
-static CK_RV decrypt(CK_SESSION_HANDLE session, CK_BYTE_PTR data, CK_ULONG length, CK_BYTE_PTR plain,
-                     CK_ULONG_PTR plain_length) {
-    char text[16];
-    static int stumbles;
-    if (says("decrypt-stumbles", text, sizeof text) && stumbles < atoi(text)) {
-        stumbles++;
-        return CKR_GENERAL_ERROR;
-    }
-    return is_lost("lost") ? CKR_GENERAL_ERROR : theirs->C_Decrypt(session, data, length, plain, plain_length);
-}
-
-static CK_RV generate_random(CK_SESSION_HANDLE session, CK_BYTE_PTR bytes, CK_ULONG count) {
-    return is_lost("lost") ? CKR_GENERAL_ERROR : theirs->C_GenerateRandom(session, bytes, count);
 }
 
 static CK_RV wrap(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism, CK_OBJECT_HANDLE wrapping,
@@ -363,16 +285,10 @@ static CK_RV mechanism_list(CK_SLOT_ID slot, CK_MECHANISM_TYPE_PTR types, CK_ULO
 }
 
 static CK_RV token_info(CK_SLOT_ID slot, CK_TOKEN_INFO_PTR info) {
-    if (refuses("hold-info")) {
-        note("asking");
-        wait_while("hold-info");
-    }
     if (is_absent())
         return CKR_TOKEN_NOT_PRESENT;
-    char text[24];
-    if (says("info-lost", text, sizeof text) && is_lost("info-lost"))
-        return strtoul(text, NULL, 10);
     CK_RV result = theirs->C_GetTokenInfo(slot, info);
+    info->ulSessionCount = open_count;
     char label[sizeof info->label + 1];
     if (says("unreadable", label, sizeof label) && memcmp(info->label, label, strlen(label)) == 0)
         return CKR_GENERAL_ERROR;
@@ -455,15 +371,6 @@ static CK_RV login(CK_SESSION_HANDLE session, CK_USER_TYPE user, CK_UTF8CHAR_PTR
     if (user == CKU_CONTEXT_SPECIFIC && says("context-login", text, sizeof text)) {
         note("authentications");
         return strtoul(text, NULL, 10);
-    }
-    static int failed;
-    if (says("login", text, sizeof text)) {
-        char *times = strchr(text, ',');
-        note("logins");
-        if (times == NULL || failed < atoi(times + 1)) {
-            failed++;
-            return strtoul(text, NULL, 10);
-        }
     }
     if (refuses("no-login"))
         return CKR_OK;
@@ -553,10 +460,6 @@ static CK_RV sign_init(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism, CK
 
 static CK_RV sign(CK_SESSION_HANDLE session, CK_BYTE_PTR data, CK_ULONG length, CK_BYTE_PTR signature,
                   CK_ULONG_PTR signature_length) {
-    if (refuses("hold")) {
-        note("signing");
-        wait_while("hold");
-    }
     // Also taken away while it was at work.
     CK_RV result =
         is_absent() ? CKR_DEVICE_REMOVED : theirs->C_Sign(session, data, length, signature, signature_length);
@@ -567,6 +470,83 @@ static CK_RV sign(CK_SESSION_HANDLE session, CK_BYTE_PTR data, CK_ULONG length, 
         signature[*signature_length / 2] ^= 1;
     return result;
 }
+
+// What happened to one function since the words were given.
+struct meeting {
+    char words[8192];
+    unsigned long passed, answered;
+    int lost_at;
+};
+
+// Carries out the words that name a function. Returns whether the function is not to be called, and answers `result`.
+static int meets(const char *name, struct meeting *past, CK_RV *result) {
+    char buffer[8192], word[64], value[64], *rest;
+    if (!is_started && strcmp(name, "C_Initialize") != 0 && strcmp(name, "C_Finalize") != 0) {
+        *result = CKR_CRYPTOKI_NOT_INITIALIZED;
+        return 1;
+    }
+    if (strstr(words(buffer, sizeof buffer), name) == NULL)
+        return 0;
+    pthread_mutex_lock(&lock);
+    if (strcmp(buffer, past->words) != 0) {
+        *past = (struct meeting){.lost_at = starts};
+        strcpy(past->words, buffer);
+    }
+    pthread_mutex_unlock(&lock);
+    for (const char **kind = (const char *[]){"hold", "hang", "spin", "write", "lost", "answer", NULL}; *kind; kind++) {
+        snprintf(word, sizeof word, "%s=%s", *kind, name);
+        if (!says(word, value, sizeof value))
+            continue;
+        note(name);
+        if (strcmp(*kind, "hold") == 0) {
+            for (int i = 0; i < 120000 && refuses(word); i++)
+                usleep(10000);
+        } else if (strcmp(*kind, "write") == 0) {
+            int ends[2];
+            if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0) {
+                close(ends[1]);
+                if (write(ends[0], "x", 1) < 0) {}
+                close(ends[0]);
+            }
+        } else if (strcmp(*kind, "lost") == 0 || strcmp(*kind, "answer") == 0) {
+            *result = strtoul(value, &rest, 0);
+            unsigned long most = *rest == ',' ? strtoul(rest + 1, &rest, 0) : ~0UL;
+            unsigned long first = *rest == ',' ? strtoul(rest + 1, &rest, 0) : 0;
+            pthread_mutex_lock(&lock);
+            int is_hit = **kind == 'l' ? starts == past->lost_at : past->passed >= first && past->answered < most;
+            past->answered += is_hit;
+            past->passed += !is_hit;
+            pthread_mutex_unlock(&lock);
+            if (is_hit)
+                return 1;
+        } else {
+            for (volatile unsigned long count = 0;; count++)
+                if (**kind == 'h')
+                    sleep(600);
+        }
+    }
+    return 0;
+}
+
+// No function has more than eight arguments, and all of them are numbers or pointers: the ones too many do no harm.
+typedef CK_ULONG n;
+typedef n (*any)(n, n, n, n, n, n, n, n);
+#define FUNCTIONS(F) \
+    F(C_Initialize) F(C_Finalize) F(C_GetInfo) F(C_GetSlotList) F(C_GetSlotInfo) F(C_GetTokenInfo) \
+    F(C_GetMechanismList) F(C_GetMechanismInfo) F(C_InitToken) F(C_InitPIN) F(C_SetPIN) F(C_OpenSession) \
+    F(C_CloseSession) F(C_GetSessionInfo) F(C_Login) F(C_Logout) F(C_CreateObject) F(C_CopyObject) F(C_DestroyObject) \
+    F(C_GetAttributeValue) F(C_SetAttributeValue) F(C_FindObjectsInit) F(C_FindObjects) F(C_FindObjectsFinal) \
+    F(C_EncryptInit) F(C_Encrypt) F(C_DecryptInit) F(C_Decrypt) F(C_SignInit) F(C_Sign) F(C_VerifyInit) F(C_Verify) \
+    F(C_GenerateKey) F(C_GenerateKeyPair) F(C_WrapKey) F(C_UnwrapKey) F(C_DeriveKey) F(C_SeedRandom) \
+    F(C_GenerateRandom)
+#define WRAPPER(f) \
+    static n outer_##f(n a, n b, n c, n d, n e, n g, n h, n i) { \
+        static struct meeting past; \
+        CK_RV answer; \
+        return meets(#f, &past, &answer) ? answer : ((any)mine.f)(a, b, c, d, e, g, h, i); \
+    }
+#define ENTRY(f) outer.f = (void *)outer_##f;
+FUNCTIONS(WRAPPER)
 
 CK_RV C_GetFunctionList(CK_FUNCTION_LIST_PTR_PTR list) {
     if (theirs == NULL) {
@@ -583,7 +563,6 @@ CK_RV C_GetFunctionList(CK_FUNCTION_LIST_PTR_PTR list) {
         mine.C_Initialize = initialize;
         mine.C_Finalize = finalize;
         mine.C_CreateObject = create;
-        mine.C_UnwrapKey = unwrap;
         mine.C_WrapKey = wrap;
         mine.C_GetSlotList = slot_list;
         mine.C_GetSlotInfo = slot_info;
@@ -600,13 +579,13 @@ CK_RV C_GetFunctionList(CK_FUNCTION_LIST_PTR_PTR list) {
         mine.C_DestroyObject = destroy;
         mine.C_SetAttributeValue = set_attributes;
         mine.C_EncryptInit = encrypt_init;
-        mine.C_Decrypt = decrypt;
-        mine.C_GenerateRandom = generate_random;
         mine.C_GetMechanismInfo = mechanism_info;
         mine.C_GetMechanismList = mechanism_list;
         mine.C_SignInit = sign_init;
         mine.C_Sign = sign;
+        outer = mine;
+        FUNCTIONS(ENTRY)
     }
-    *list = &mine;
+    *list = &outer;
     return CKR_OK;
 }

@@ -41,7 +41,7 @@ struct AbortedHandshakeTests {
         try home.add("web")
         let identity = try await RotatingTLSIdentity(.identity(label: "web"), in: home.keychain)
         let server = try await TLSServer(identity.serverConfiguration())
-        try module.say("hold")
+        try module.say("hold=C_Sign")
         async let handshake = BlockingExecutor(width: 1).run { try server.curl(home).status }
         try await waitForSignatures(1, module)
         let channel = try await ClientBootstrap(group: server.group).connect(host: "127.0.0.1", port: server.port).get()
@@ -68,7 +68,7 @@ struct AbortedHandshakeTests {
         try home.add("web")
         let key = try await TLSIdentity.load(.identity(label: "web"), in: home.keychain).key
         let algorithm = try #require(key.signatureAlgorithms.first)
-        try module.say("hold")
+        try module.say("hold=C_Sign")
         let group = MultiThreadedEventLoopGroup.singleton
         let server = try await ServerBootstrap(group: group).bind(host: "127.0.0.1", port: 0).get()
         let port = try #require(server.localAddress?.port)
@@ -105,7 +105,7 @@ struct AbortedHandshakeTests {
         for round in 0..<20 {
             let isHeld = round % 2 == 0
             let before = server.counters.withLock { $0.accepted }
-            if isHeld { try module.say("hold") }
+            if isHeld { try module.say("hold=C_Sign") }
             var channels: [any Channel] = []
             for _ in 0..<50 {
                 let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)

@@ -56,7 +56,7 @@ struct TokenTroubleTests {
         // The client is connected, but the handshake is not complete.
         #expect(try await running.echo("before") == "before")
 
-        try module.say("hold")
+        try module.say("hold=C_Sign")
         async let handshake = BlockingExecutor(width: 1).run { try server.curl(home).status }
         try await waitForSignatures(1, module)
         try module.say("absent")
@@ -82,7 +82,7 @@ struct TokenTroubleTests {
         let running = try await Connection(slowServer, slow)
         #expect(try await running.echo("before") == "before")
 
-        try module.say("hold")
+        try module.say("hold=C_Sign")
         var handshakes: [Task<String?, any Error>] = []
         // All threads of the token, and more connections than it has threads.
         for count in [1, 2, 3, 4, 4, 4] {

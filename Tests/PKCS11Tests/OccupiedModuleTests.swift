@@ -27,14 +27,14 @@ import Testing
     private func whileOccupied(_ body: () throws -> Void) throws {
         let slot = token.slot
         let failure = Lock<String?>(nil)
-        try faulty.say("hold-info")
+        try faulty.say("hold=C_GetTokenInfo")
         let thread = POSIXThread.start("asking") {
             do { _ = try slot.tokenInfo() } catch { failure.withLock { $0 = "\(error)" } }
         }
         var trouble: (any Error)?
         do {
             let deadline = Deadline.after(.seconds(60))
-            while try faulty.heldQuestions == 0, !deadline.hasPassed { usleep(1_000) }
+            while try faulty.calls(of: "C_GetTokenInfo") == 0, !deadline.hasPassed { usleep(1_000) }
             try body()
         } catch {
             trouble = error
@@ -98,7 +98,7 @@ import Testing
     }
 
     @Test func `loading a module that another thread is still initialising is refused after a wait`() throws {
-        let slow = try FaultyModule(in: TemporaryDirectory(), saying: "hold-init")
+        let slow = try FaultyModule(in: TemporaryDirectory(), saying: "hold=C_Initialize")
         let path = slow.path
         let first = Lock<Module?>(nil)
         let thread = POSIXThread.start("loading") {
@@ -107,7 +107,7 @@ import Testing
             first.withLock { $0 = module }
         }
         let deadline = Deadline.after(.seconds(120))
-        while try slow.heldStarts == 0, !deadline.hasPassed { usleep(1_000) }
+        while try slow.calls(of: "C_Initialize") == 0, !deadline.hasPassed { usleep(1_000) }
         let error = try refusal { try Module.load(path: path, until: .after(.milliseconds(100))) }
         try slow.say("")
         try #require(thread).join()

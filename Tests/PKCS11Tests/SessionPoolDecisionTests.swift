@@ -230,6 +230,25 @@ import Testing
         #expect(step == .replaceSession)
     }
 
+    @Test func `an absent token that was there before is looked for in a module that is initialised again`() {
+        var policy = RecoveryPolicy()
+        let situation = RecoveryPolicy.Situation(hasFoundToken: true)
+        let steps = (0..<2).map { _ in policy.step(after: .tokenNotPresent, situation) }
+        #expect(steps == [.replaceSession, .probe])
+        let stepAfterProbe = policy.step(afterProbe: false)
+        #expect(stepAfterProbe == .reload)
+        let last = policy.step(after: .tokenNotPresent, situation)
+        #expect(last == .fail)
+    }
+
+    @Test func `after the login of another thread a call tries another session instead of a reload`() {
+        var policy = RecoveryPolicy()
+        let values: [ReturnValue] = [.deviceError, .deviceError, .sessionHandleInvalid]
+        let steps = values.map { policy.step(after: $0, .init(hasLoginSince: true)) }
+        #expect(steps == [.replaceSession, .replaceSession, .replaceSession])
+        #expect(!policy.hasReloaded)
+    }
+
     @Test func `a lost daemon behind a general error causes one reload, and a bad tag causes none`() {
         var lost = RecoveryPolicy()
         let firstStep = lost.step(after: .generalError, .init())

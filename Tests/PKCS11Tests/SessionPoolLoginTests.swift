@@ -8,7 +8,7 @@ import Testing
     @Test func `a login does not send a PIN that an operation has sent and the token has refused`() throws {
         let token = try TestToken.make(label: "pool")
         let directory = try TemporaryDirectory()
-        let faulty = try FaultyModule(in: directory, saying: "login=160,9")
+        let faulty = try FaultyModule(in: directory, saying: "answer=C_Login,160,9")
         let pool = SessionPool(module: try token.behind(faulty).module, token: token.uri) { token.pin }
         let before = pool.loginAttempts
         #expect(throws: PKCS11Error.self) { try pool.withSession { _ in } }
@@ -23,11 +23,11 @@ import Testing
     }
 
     @Test(arguments: [
-        ("login=179,1", nil, 2), ("login=179,9", .sessionHandleInvalid, 2), ("login=224,9", .tokenNotPresent, 2),
+        ("answer=C_Login,179,1", nil, 2), ("answer=C_Login,179,9", .sessionHandleInvalid, 2), ("answer=C_Login,224,9", .tokenNotPresent, 2),
         // The token may have checked the PIN, or says that it has.
-        ("login=5,9", .generalError, 1), ("login=6,9", .functionFailed, 1), ("login=48,9", .deviceError, 1),
-        ("login=50,9", .deviceRemoved, 1), ("login=224,9 pin-low", .tokenNotPresent, 1),
-        ("login=160,9", .pinIncorrect, 1), ("login=258,9", .userPINNotInitialized, 1),
+        ("answer=C_Login,5,9", .generalError, 1), ("answer=C_Login,6,9", .functionFailed, 1), ("answer=C_Login,48,9", .deviceError, 1),
+        ("answer=C_Login,50,9", .deviceRemoved, 1), ("answer=C_Login,224,9 pin-low", .tokenNotPresent, 1),
+        ("answer=C_Login,160,9", .pinIncorrect, 1), ("answer=C_Login,258,9", .userPINNotInitialized, 1),
     ] as [(String, ReturnValue?, Int)])
     func `a login is repeated only if the token cannot have checked the PIN, and fails with its own error`(
         words: String, refusal: ReturnValue?, logins: Int

@@ -334,7 +334,7 @@ import TestSupport
         let error = #expect(throws: PKCS11Error.self) { try pool.withSession { _ in } }
         #expect(error?.returnValue == .generalError)
         #expect(module.generation == generation)
-        try faulty.say("unreadable")
+        try faulty.say("answer=C_GetTokenInfo,5")
         #expect(throws: PKCS11Error.self) { try pool.withSession { _ in } }
         #expect(module.generation == generation + 1)
     }
@@ -356,7 +356,7 @@ import TestSupport
         let directory = try TemporaryDirectory()
         let (pool, token, module, faulty) = try lookingPool(in: directory)
         let generation = module.generation
-        try faulty.say("info-lost=\(refusal.rawValue)")
+        try faulty.say("lost=C_GetTokenInfo,\(refusal.rawValue)")
         #expect(try pool.tokenInfo().label == token.label)
         #expect(module.generation == generation + 1)
     }

@@ -30,7 +30,7 @@ extension TestChild {
         let words = try String(contentsOfFile: path + ".control", encoding: .utf8)
         try Data((words + control).utf8).write(to: URL(fileURLWithPath: path + ".control"), options: .atomic)
         Thread.detachNewThread { try? module.reinitialize() }
-        while !FileManager.default.fileExists(atPath: path + ".initializing") { usleep(1000) }
+        while !FileManager.default.fileExists(atPath: path + ".C_Initialize") { usleep(1000) }
         exit(0)
     }
 }

@@ -22,6 +22,7 @@ import PKCS11
         if arguments[4] == "create" { return try create(arguments[5], arguments[6]) }
         var directories = Directories(root: URL(fileURLWithPath: arguments[1], isDirectory: true))
         directories.tokens = URL(fileURLWithPath: arguments[2], isDirectory: true)
+        if arguments[4] == "load" { return try load(directories, arguments[3], Array(arguments.dropFirst(5))) }
         var options = Keychain.Options()
         options.timeout = .seconds(60)
         let keychain = try Keychain.open(arguments[3], in: directories, options: options)

@@ -9,6 +9,7 @@ import PKCS11
 public final class FaultyModule: Sendable {
     private struct Library {
         var number = 0
+        var serial = 0
         var words: String
     }
 
@@ -29,7 +30,7 @@ public final class FaultyModule: Sendable {
     }
 
     private func make() throws {
-        try Self.build(path)
+        try FileManager.default.copyItem(atPath: Self.built.get().file("faulty.so"), toPath: path)
         // Copy the file behind the link, since the link may be invalid in another directory.
         try FileManager.default.copyItem(
             at: URL(fileURLWithPath: TestToken.modulePath).resolvingSymlinksInPath(),
@@ -48,12 +49,19 @@ public final class FaultyModule: Sendable {
     /// Keeps the library loaded as long as this object lives. A later load then gets a SoftHSM that knows the token.
     func keep(_ module: Module) { known.withLock { $0 = module } }
 
+    /// The library, built once for all tests of the process, in a directory that lives as long.
+    private static let built = Result {
+        let directory = try TemporaryDirectory()
+        try build(directory.file("faulty.so"))
+        return directory
+    }
+
     /// Builds only the library, for programs that control it through their environment.
     ///
     /// - Throws: `RunError`, also if the compiler fails.
-    public static func build(_ path: String, from name: String = "faulty.c") throws {
+    public static func build(_ path: String) throws {
         let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .appendingPathComponent("../FaultyModule/\(name)").standardized.path
+            .appendingPathComponent("../FaultyModule/faulty.c").standardized.path
         let built = try run(
             "sh",
             ["-c", "cc -shared -fPIC $(pkg-config --cflags p11-kit-1) \"$1\" -ldl -o \"$2\"", "sh", source, path])
@@ -62,22 +70,24 @@ public final class FaultyModule: Sendable {
 
     /// Replaces the words that control the library.
     public func say(_ words: String) throws {
-        library.withLock { $0.words = words }
-        try Data("target=\(path).target \(words)\n".utf8).write(
+        let serial = library.withLock { library in
+            library.words = words
+            library.serial += 1
+            return library.serial
+        }
+        // With another serial number the library counts anew, even if the other words are the same.
+        try Data("target=\(path).target serial=\(serial) \(words)\n".utf8).write(
             to: URL(fileURLWithPath: path + ".control"), options: .atomic)
     }
 
-    /// The number of signatures that have begun to wait since the word `hold`.
-    public var heldSignatures: Int { get throws { try count("signing") } }
+    /// The number of calls of a function while a word that names it was in effect.
+    public func calls(of function: String) throws -> Int { try count(function) }
 
-    /// The number of calls of `C_GetTokenInfo` that have begun to wait since the word `hold-info`.
-    public var heldQuestions: Int { get throws { try count("asking") } }
+    /// The number of signatures that have begun to wait.
+    public var heldSignatures: Int { get throws { try calls(of: "C_Sign") } }
 
-    /// The number of calls of `C_Initialize` that have begun to wait since the word `hold-init`.
-    public var heldStarts: Int { get throws { try count("initializing") } }
-
-    /// The number of logins while the word `login` was in effect.
-    public var logins: Int { get throws { try count("logins") } }
+    /// The number of logins while a word for `C_Login` was in effect.
+    public var logins: Int { get throws { try calls(of: "C_Login") } }
 
     /// The number of logins for one use of a key while the word `context-login` was in effect.
     public var authentications: Int { get throws { try count("authentications") } }

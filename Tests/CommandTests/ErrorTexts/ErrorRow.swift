@@ -78,16 +78,16 @@ extension ErrorRow {
             hint: ["SO PIN (PUK)", "Keys on it are intact", "keyfob token pin unblock card"], details: ["serial"]),
         ErrorRow(
             testDescription: "the device fails at the login", home: .card, before: "keyfob lock -q",
-            refusing: "login=48,9", attempt: "keyfob unlock --pin-source env:CARD_PIN", status: 1, code: "failed",
+            refusing: "answer=C_Login,48,9", attempt: "keyfob unlock --pin-source env:CARD_PIN", status: 1, code: "failed",
             message: [#"token "card" could not log in: CKR_DEVICE_ERROR from C_Login"#],
             hint: ["Try again", "keyfob token ls"], details: ["ckr", "function", "serial"]),
         ErrorRow(
-            testDescription: "no user PIN", home: .card, before: "keyfob lock -q", refusing: "login=258,9",
+            testDescription: "no user PIN", home: .card, before: "keyfob lock -q", refusing: "answer=C_Login,258,9",
             attempt: "keyfob unlock --pin-source env:CARD_PIN", status: 6, code: "keychain.locked",
             message: [#"token "card" has no user PIN yet"#], hint: ["SO PIN", "keyfob token pin set card"]),
         ErrorRow(
             testDescription: "PIN to be changed", home: .card, before: "keyfob lock -q",
-            refusing: "login=163,9 pin-change", attempt: "keyfob unlock --pin-source env:CARD_PIN", status: 6,
+            refusing: "answer=C_Login,163,9 pin-change", attempt: "keyfob unlock --pin-source env:CARD_PIN", status: 6,
             code: "pin.locked", message: [#"the PIN of token "card" must be changed"#], hint: ["keyfob token pin change card"]),
         ErrorRow(
             testDescription: "no PIN and no way to ask", home: .empty,
@@ -122,13 +122,13 @@ extension ErrorRow {
             attempt: "keyfob key ls", status: 7, code: "module.not_loaded",
             message: ["PKCS#11 module", "faulty.so", "file not found"], hint: ["Install the package"]),
         ErrorRow(
-            testDescription: "the service behind the module does not run", home: .card, refusing: "start-fails=5",
+            testDescription: "the service behind the module does not run", home: .card, refusing: "answer=C_Initialize,5",
             attempt: "keyfob key ls", status: 7, code: "module.not_loaded",
             message: ["cannot be started: CKR_GENERAL_ERROR from C_Initialize"],
             hint: ["Is the service behind it running", "keyfob token ls"], details: ["ckr", "function"]),
         ErrorRow(
             testDescription: "the service behind a named module does not run", home: .card,
-            refusing: "start-fails=2", attempt: "keyfob init -k other --token card --module ./faulty.so", status: 7,
+            refusing: "answer=C_Initialize,2", attempt: "keyfob init -k other --token card --module ./faulty.so", status: 7,
             code: "module.not_loaded", message: ["faulty.so", "cannot be started: CKR_HOST_MEMORY from C_Initialize"],
             hint: ["Is the service behind it running"], details: ["module"]),
         ErrorRow(

@@ -49,7 +49,7 @@ import Testing
         #expect(try household.keyfob(["keychain", "rm", "card", "--yes"], environment: environment).status != 0)
     }
 
-    @Test(arguments: ["die", "lose-key keep=0"])
+    @Test(arguments: ["die", "lose-key answer=C_DestroyObject,0x80000114"])
     func `a key left by a kill or a refusal does not prevent a new keychain`(words: String) throws {
         let (household, module, environment) = try household()
         #expect(try create(in: household, module, environment, refusing: words).status != 0)

@@ -23,7 +23,7 @@ import Testing
     ///
     /// - Parameter way: The command to run; `show` is for a token without a keychain.
     private static func refusing(
-        _ words: String = "login=160,99", for way: Way = .unlock
+        _ words: String = "answer=C_Login,160,99", for way: Way = .unlock
     ) throws -> (household: TestHome, module: String, environment: [String: String]) {
         let (household, environment) = try TestHome.withCard()
         _ = try household.directory.write(Array("9999".utf8), to: "bad")
@@ -60,7 +60,7 @@ import Testing
         let failures = try (0..<3).map { _ in try household.failure(words, environment: environment) }
         #expect(failures.map(\.code) == ["pin.incorrect", "pin.known_wrong", "pin.known_wrong"])
         #expect(failures.map(\.status) == [5, 5, 5])
-        #expect(Self.count(module + ".logins") == 1)
+        #expect(Self.count(module + ".C_Login") == 1)
         let remedy = way == .unlock ? "keyfob unlock card --pin-source prompt" : "the same command with --pin-source prompt"
         #expect(failures[1].hint.hasSuffix(remedy), "\(failures[1].hint)")
     }
@@ -71,7 +71,7 @@ import Testing
         let words = way.words(module, "file:" + household.directory.file("bad"))
         let codes = try Self.together(6, words, household, environment)
         #expect(codes.sorted() == ["pin.incorrect"] + Array(repeating: "pin.known_wrong", count: 5))
-        #expect(Self.count(module + ".logins") == 1)
+        #expect(Self.count(module + ".C_Login") == 1)
     }
 
     @Test func `only one of several simultaneous commands sends a wrong PIN of an earlier unlock`() throws {
@@ -85,7 +85,7 @@ import Testing
         // After the first failure the unlocked state is gone, so there is no PIN to send.
         #expect(codes.isSubset(of: ["pin.incorrect", "pin.required"]), "\(codes)")
         #expect(codes.contains("pin.incorrect"))
-        #expect(Self.count(module + ".logins") == 1)
+        #expect(Self.count(module + ".C_Login") == 1)
     }
 
     @Test func `only one of several simultaneous commands sends a wrong PIN for a key that requires it each time`() throws {

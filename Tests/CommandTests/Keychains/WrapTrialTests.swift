@@ -21,7 +21,7 @@ import Testing
     /// CKR_DEVICE_REMOVED, CKR_PIN_EXPIRED, CKR_DEVICE_MEMORY.
     @Test(arguments: ["0x32", "0xa3", "0x31"])
     func `a device error is not reported as a missing ability of the token`(answer: String) throws {
-        let (_, failed) = try create(refusing: "trial-fails=\(answer)")
+        let (_, failed) = try create(refusing: "answer=C_GenerateKey,\(answer) answer=C_GenerateKeyPair,\(answer)")
         #expect(failed.status != 0)
         #expect(!failed.error.contains("in no way") && !failed.error.contains("Use another token"), "\(failed.error)")
     }
@@ -29,7 +29,7 @@ import Testing
     /// CKR_MECHANISM_INVALID, CKR_KEY_SIZE_RANGE.
     @Test(arguments: ["0x70", "0x62"])
     func `a token that refuses every way of wrapping gets a keychain without passwords`(answer: String) throws {
-        let (household, made) = try create(refusing: "trial-fails=\(answer)")
+        let (household, made) = try create(refusing: "answer=C_GenerateKey,\(answer) answer=C_GenerateKeyPair,\(answer)")
         #expect(made.status == 0, "\(made.error)")
         #expect(made.output.contains("\"wrap_suite\":\"none\""), "\(made.output)")
         #expect(made.output.contains("in no way"), "\(made.output)")
@@ -38,14 +38,14 @@ import Testing
 
     /// Repeated CKR_GENERAL_ERROR.
     @Test func `a token that fails without a reason gets no keychain`() throws {
-        let (household, failed) = try create(refusing: "trial-fails=0x5")
+        let (household, failed) = try create(refusing: "answer=C_GenerateKey,0x5 answer=C_GenerateKeyPair,0x5")
         #expect(failed.status == 8 && failed.error.contains("in no way"), "\(failed.error)")
         #expect(failed.error.contains("--no-passwords"), "\(failed.error)")
         #expect(try household.keychains().isEmpty)
     }
 
     @Test func `a temporary failure does not select a weaker wrapping`() throws {
-        let (_, made) = try create(refusing: "trial-stumbles=2")
+        let (_, made) = try create(refusing: "answer=C_GenerateKey,5,2")
         #expect(made.status == 0 && made.output.contains("\"A256GCMKW\""), "\(made.output)\(made.error)")
     }
 }

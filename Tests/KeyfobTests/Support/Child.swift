@@ -19,14 +19,25 @@ final class Child {
     private var buffered = Data()
 
     /// - Parameter tracer: A command that runs the child, such as strace(1) with its options.
-    init(
+    convenience init(
         _ test: TestKeychain, _ arguments: [String], environment: [String: String] = [:], under tracer: [String] = []
     ) throws {
+        let directories = test.directories
+        try self.init(
+            root: directories.configuration.deletingLastPathComponent().path, tokens: directories.tokens.path,
+            keychain: test.keychain.name, arguments, environment: environment, under: tracer)
+    }
+
+    /// - Parameters:
+    ///   - root: The directory of the keychains.
+    ///   - tokens: The directory of SoftHSM's tokens.
+    init(
+        root: String, tokens: String, keychain: String, _ arguments: [String], environment: [String: String] = [:],
+        under tracer: [String] = []
+    ) throws {
         let products = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-        let root = test.directories.configuration.deletingLastPathComponent()
         let command =
-            tracer + [products.appendingPathComponent("TestChild").path, root.path]
-            + [test.directories.tokens.path, test.keychain.name] + arguments
+            tracer + [products.appendingPathComponent("TestChild").path, root, tokens, keychain] + arguments
         let (own, others) = (try SpawnedProcess.pipe(), try SpawnedProcess.pipe())
         defer {
             close(own.reading)

@@ -26,7 +26,7 @@ import Testing
             for: keychain.keys.importKey(PrivateKey.generate(.rsa(bits: 2048)), label: "opener"))
     }
 
-    @Test(arguments: [("", 0), ("decrypt-stumbles=1", 0), ("lost", 1)])
+    @Test(arguments: [("", 0), ("answer=C_Decrypt,5,1", 0), ("lost=C_Decrypt,5 lost=C_GenerateRandom,5", 1)])
     func `a lost daemon is reconnected and the decryption is repeated`(
         words: String, initializations: Int
     ) throws {
@@ -38,7 +38,7 @@ import Testing
         #expect(keychain.token.generation == before + initializations)
     }
 
-    @Test(arguments: ["", "decrypt-stumbles=1000"])
+    @Test(arguments: ["", "answer=C_Decrypt,5"])
     func `a ciphertext that a working token keeps refusing is reported as bad`(words: String) throws {
         var ciphertext = try key.publicKey.encryptOAEP(SecretBytes("secret"), hash: .sha1)
         if words.isEmpty { ciphertext[ciphertext.count - 1] ^= 1 }

@@ -9,7 +9,24 @@ import Testing
 
 /// Asynchronous calls of a keychain whose module does not return.
 @Suite struct HangingCallTests {
-    @Test func `an asynchronous call ends at its deadline, and the keychain works again when the module returns`() async throws {
+    /// The operations of a keychain, in which any of the functions may hang.
+    enum Operation: String, Sendable {
+        case sign, secret, find, generate, importing, delete
+    }
+
+    /// Calls that make a key may take minutes, so they are not among these.
+    static let calls: [(function: String, operation: Operation)] = [
+        ("C_SignInit", .sign), ("C_Sign", .sign), ("C_DecryptInit", .secret), ("C_Decrypt", .secret),
+        ("C_FindObjectsInit", .find), ("C_FindObjects", .find), ("C_FindObjectsFinal", .find),
+        ("C_GetAttributeValue", .find), ("C_GetSessionInfo", .find),
+        ("C_SetAttributeValue", .generate), ("C_CreateObject", .importing), ("C_DestroyObject", .delete),
+        ("C_GetSlotList", .sign), ("C_GetTokenInfo", .sign), ("C_OpenSession", .sign), ("C_Login", .sign),
+    ]
+
+    @Test(arguments: calls)
+    func `an asynchronous call ends at its deadline, and the keychain works again when the module returns`(
+        function: String, operation: Operation
+    ) async throws {
         let directory = try TemporaryDirectory()
         let module = try FaultyModule(in: directory)
         let token = try TestToken.make(label: "hangs").behind(module)
@@ -22,22 +39,38 @@ import Testing
         let keychain = try Keychain.open(made.name, in: directories, options: options)
         let key = try await keychain.keys.generate(.p256, label: "k")
         let signer = try await keychain.keys.tokenKey(for: key)
-        try module.say("hold")
-        let error = await #expect(throws: KeychainError.self) {
-            _ = try await signer.sign([1, 2, 3], using: .ecdsa(.sha256))
+        let item = try await keychain.add(GenericPassword(service: "first"), secret: SecretBytes(utf8: "x"))
+        // Calls that concern slots are made for a new session only.
+        if ["C_GetSlotList", "C_GetTokenInfo", "C_OpenSession", "C_Login"].contains(function) {
+            try keychain.token.pool().module.reinitialize()
         }
-        #expect(error?.code == .timedOut)
-        #expect(error?.details["function"] == "C_Sign")
+        try module.say("hold=\(function)")
+        let error = await #expect(throws: KeychainError.self) {
+            switch operation {
+            case .sign: _ = try await signer.sign([1, 2, 3], using: .ecdsa(.sha256))
+            case .secret: _ = try await keychain.secret(of: item)
+            case .find: _ = try await keychain.find(.keys)
+            case .generate: _ = try await keychain.keys.generate(.p256, label: "other")
+            case .importing: _ = try await keychain.keys.importKey(PrivateKey.generate(.ec(.p256)), label: "other")
+            case .delete: try await keychain.delete(key)
+            }
+        }
+        #expect(error?.code == .timedOut, "\(error as Any)")
+        #expect(error?.details["function"] == function)
         #expect(error?.message.contains("has not returned") == true)
-        // Calls that do not need the hanging call work in the meantime.
-        try await keychain.add(GenericPassword(service: "s"), secret: SecretBytes(utf8: "x"))
+        if operation == .sign, function.hasPrefix("C_Sign") {
+            // Calls that do not need the hanging call work in the meantime.
+            try await keychain.add(GenericPassword(service: "s"), secret: SecretBytes(utf8: "x"))
+        }
         try module.say("")
-        #expect(try await !signer.sign([1, 2, 3], using: .ecdsa(.sha256)).isEmpty)
         // The abandoned thread must leave the module before its library is removed.
         let deadline = Deadline.after(.seconds(60))
         while PendingCalls.all.contains(where: { $0.module == module.path }), !deadline.hasPassed {
             try await Task.sleep(for: .milliseconds(10))
         }
         #expect(!deadline.hasPassed)
+        #expect(try await keychain.secret(of: item) == SecretBytes(utf8: "x"))
+        let signed = operation == .delete ? [1] : try await signer.sign([1, 2, 3], using: .ecdsa(.sha256))
+        #expect(!signed.isEmpty)
     }
 }

@@ -124,7 +124,7 @@ import Testing
         let keychain = try Keychains(Directories(root: directory.url("keyfob"))).create(
             token.label, on: .existing(token.uri, .path(module.path), pin: token.pin, pinSource: .file(pin))).keychain
         try keychain.lock()
-        try module.say("login=160,99")
+        try module.say("answer=C_Login,160,99")
         let memory = keychain.directories.state.appendingPathComponent("wrong-pins.json.lock", isDirectory: false)
         try PrivateFile.createDirectory(memory.deletingLastPathComponent())
         let codes = Lock<[KeychainError.Code?]>([])
@@ -165,7 +165,7 @@ import Testing
         try keychains.create(
             token.label, on: .existing(token.uri, .path(module.path), pin: token.pin, pinSource: .file(pin))
         ).keychain.lock()
-        try module.say("login=160,99")
+        try module.say("answer=C_Login,160,99")
         return (keychains, token, module)
     }
 

@@ -15,6 +15,6 @@ import Testing
         let test = try TestKeychain()
         let directory = try TemporaryDirectory()
         let module = try FaultyModule(in: directory)
-        #expect(try Child(test, ["stall", module.path, "hesitate"]).waitForEnd().status == 0)
+        #expect(try Child(test, ["stall", module.path, "hang=C_Initialize"]).waitForEnd().status == 0)
     }
 }

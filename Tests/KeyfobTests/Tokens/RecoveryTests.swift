@@ -151,7 +151,7 @@ import Testing
         let keychains = Keychains(keychain.directories)
         try keychain.add(GenericPassword(service: "a"), secret: SecretBytes(utf8: "secret"))
         let identity = try keychain.identities.create("web", .server("web"), issuer: SelfIssuer()).identity
-        try module.say("keep=1")
+        try module.say("answer=C_DestroyObject,0x80000114,999,1")
         #expect(code { try keychain.delete(identity) } != nil)
         // Neither in this process nor in a later one, while the removal is still refused.
         for keychain in [keychain, try keychains.open(token.label)] {
@@ -167,12 +167,12 @@ import Testing
         let token = try TestToken.make(label: "stumbler")
         let module = try FaultyModule(in: directory)
         let keychain = try Self.create(on: token, by: module, in: directory)
-        for words in ["stumble=3", "mute=4"] {
+        for words in ["answer=C_SetAttributeValue,5,3", "mute=4"] {
             try module.say(words)
             let key = try keychain.keys.generate(.p256, label: "key")
             #expect(key.item.object?.id == key.item.object?.publicKeyHash && key.item.object?.publicKeyHash != nil)
         }
-        try module.say("stumble=1000")
+        try module.say("answer=C_SetAttributeValue,5")
         #expect(code { _ = try keychain.keys.generate(.p256, label: "other") } == .failed)
         try module.say("")
         try module.say("mute=1000")
@@ -280,7 +280,7 @@ import Testing
         func count() throws -> Int {
             try keychain.token.readObjects().objects.count { $0.objectClass != .publicKey && $0.label?.text == "weak" }
         }
-        try module.say("lax keep=0")
+        try module.say("lax answer=C_DestroyObject,0x80000114")
         let error = #expect(throws: KeychainError.self) { _ = try keychain.keys.generate(kind, label: "weak") }
         #expect(error?.code == .tokenContractViolation, "\(error as Any)")
         #expect(error?.hint?.contains("could not be removed at once. If it is still there") == true, "\(error as Any)")
@@ -293,15 +293,15 @@ import Testing
         #expect(try unfinished(keychain) == 0)
 
         // An object that is removed at the second attempt is reported in the same words.
-        try module.say("lax cling=1")
+        try module.say("lax answer=C_DestroyObject,0x80000114,1")
         let second = #expect(throws: KeychainError.self) { _ = try keychain.keys.generate(kind, label: "weak") }
         #expect(second?.code == .tokenContractViolation && second?.hint == error?.hint, "\(second as Any)")
         #expect(try count() == 0 && unfinished(keychain) == 0)
 
         // An object that can never be removed does not block other changes, and no list shows it.
-        try module.say("lax keep=0")
+        try module.say("lax answer=C_DestroyObject,0x80000114")
         #expect(code { _ = try keychain.keys.generate(kind, label: "weak") } == .tokenContractViolation)
-        try module.say("keep=0")
+        try module.say("answer=C_DestroyObject,0x80000114")
         _ = try keychain.keys.generate(.p256, label: "another")
         #expect(try count() == 1)
         #expect(try !keychain.find(.keys).contains { $0.label == "weak" })
