@@ -16,21 +16,21 @@ import Testing
             })
     }
 
-    private static let profiles: [StartedToken.Kind: [String]] = [
+    private static let profiles: [TokenKind: [String]] = [
         .softhsm: ["SoftHSM library", "SoftHSM token"], .nss: ["NSS softokn"], .remote: ["SoftHSM token"],
         .tpm2: ["tpm2-pkcs11"], .piv: [],
     ]
 
     /// What each token does, as measured; the other capabilities work.
-    private static let failures: [StartedToken.Kind: Set<String>] = [
+    private static let failures: [TokenKind: Set<String>] = [
         .softhsm: ["rsa-oaep-sha256"], .nss: [],
         .remote: ["rsa-oaep-sha256", "key-agreement", "wrap-A256GCMKW", "wrap-A256KW", "wrap-ECDH-ES+A256KW"],
         .tpm2: ["key-import", "key-agreement", "wrap-A256GCMKW", "wrap-A256KW", "wrap-ECDH-ES+A256KW"],
     ]
 
-    @Test(.enabled(if: !StartedToken.Kind.installed.isEmpty, "Scripts/install-dependencies tokens"), arguments: StartedToken.Kind.installed)
-    func `a token is recognised, tried, and left as it was`(kind: StartedToken.Kind) throws {
-        let token = try StartedToken(kind)
+    @Test(.enabled(if: !TokenKind.forCommands.isEmpty, "Scripts/install-dependencies tokens"), arguments: TokenKind.forCommands)
+    func `a token is recognised, tried, and left as it was`(kind: TokenKind) throws {
+        let token = try TokenHome(kind)
         let show = ["token", "show", "--objects", "--pin-source", "file:" + token.pin] + token.selection
         let before = try token.document(show).members["objects"] as? [[String: Any]]
         let (status, members) = try token.document(["doctor", "--pin-source", "file:" + token.pin] + token.selection)

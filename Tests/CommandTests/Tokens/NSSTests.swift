@@ -3,10 +3,10 @@ import TestSupport
 import Testing
 
 /// NSS softokn by the path of its library, and by its name in p11-kit.
-@Suite(.enabled(if: StartedToken.Kind.nss.isInstalled, "Scripts/install-dependencies nss"))
+@Suite(.enabled(if: TokenKind.nss.isInstalled, "Scripts/install-dependencies nss"))
 struct NSSTests {
     @Test func `a keychain on NSS keeps the parameters of the library`() throws {
-        let token = try StartedToken(.nss)
+        let token = try TokenHome(.nss)
         try token.makeKeychain()
         let stored = try token.home.keyfob(
             ["set", "a", "--stdin", "-k", "card"], input: Data("secret".utf8), environment: token.environment)
@@ -14,28 +14,28 @@ struct NSSTests {
         #expect(try token.keyfob(["get", "a", "-k", "card"]).output == "secret\n")
         #expect(
             try token.document(["keychain", "show", "card"]).members["module_parameters"] as? String
-                == token.parameters)
+                == token.token.parameters)
         #expect(try token.document(["token", "ls", "-k", "card"]).status == 0)
     }
 
     @Test func `the error without parameters says how to give them`() throws {
-        let token = try StartedToken(.nss)
-        let result = try token.keyfob(["token", "show", token.label, "--module", token.module])
+        let token = try TokenHome(.nss)
+        let result = try token.keyfob(["token", "show", token.token.label, "--module", token.token.module])
         #expect(result.status == 7)
         #expect(result.error.contains("--module-parameters \"configdir='sql:DIRECTORY'\""), "\(result.error)")
         #expect(!result.error.contains("Install the package"), "\(result.error)")
     }
 
     @Test func `parameters without the directory are refused before the library crashes on them`() throws {
-        let token = try StartedToken(.nss)
+        let token = try TokenHome(.nss)
         let result = try token.keyfob(
-            ["token", "show", token.label, "--module", token.module, "--module-parameters", "nonsense"])
+            ["token", "show", token.token.label, "--module", token.token.module, "--module-parameters", "nonsense"])
         #expect(result.status == 2, "\(result.error)")
         #expect(result.error.contains("configdir"), "\(result.error)")
     }
 
     @Test func `parameters require a module that is named by its path`() throws {
-        let token = try StartedToken(.nss)
+        let token = try TokenHome(.nss)
         #expect(try token.keyfob(["token", "ls", "--module-parameters", "x"]).status == 2)
         let named = try token.keyfob(["token", "ls", "--module", "nss", "--module-parameters", "x"])
         #expect(named.status == 2)
@@ -43,7 +43,7 @@ struct NSSTests {
     }
 
     @Test func `no program is told to load the library by its path`() throws {
-        let token = try StartedToken(.nss)
+        let token = try TokenHome(.nss)
         try token.makeKeychain()
         let made = try token.keyfob(["identity", "create", "web", "--self-signed", "--cn", "web", "-k", "card"])
         try #require(made.status == 0, "\(made.error)")
@@ -54,7 +54,7 @@ struct NSSTests {
 
     @Test(.enabled(if: Machine.hasOwnMounts, "unshare(1) needs root"))
     func `programs reach a module with parameters in p11-kit's configuration through p11-kit's proxy`() throws {
-        let token = try StartedToken(.nss)
+        let token = try TokenHome(.nss)
         // p11-kit reads no configuration of a user for root.
         let script = """
             keyfob() { "$KEYFOB" "$@"; }
@@ -72,7 +72,7 @@ struct NSSTests {
             done
             """
         let environment = token.home.environment.merging([
-            "MODULE": token.module, "PARAMETERS": token.parameters, "LABEL": token.label, "PIN": token.pin,
+            "MODULE": token.token.module, "PARAMETERS": token.token.parameters, "LABEL": token.token.label, "PIN": token.pin,
             "KEYFOB_NO_INPUT": "1", "KEYFOB": Tool.commandPath, "PATH": "/usr/bin:/bin:/usr/sbin",
         ]) { $1 }
         let result = try Tool("/usr/bin/unshare", ["-m", "sh", "-eu", "-c", script], environment: environment).run()

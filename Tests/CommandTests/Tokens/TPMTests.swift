@@ -3,13 +3,13 @@ import TestSupport
 import Testing
 
 /// What a TPM does differently.
-@Suite(.enabled(if: StartedToken.Kind.tpm2.isInstalled, "Scripts/install-dependencies tpm2"))
+@Suite(.enabled(if: TokenKind.tpm2.isInstalled, "Scripts/install-dependencies tpm2"))
 struct TPMTests {
     /// One more than the TPM holds keys in one login.
     private static let tooMany = 29
 
     @Test func `more keys are used in one process than the TPM holds at a time, without losing a PIN try`() throws {
-        let token = try StartedToken(.tpm2)
+        let token = try TokenHome(.tpm2)
         try token.makeKeychain()
         for number in 1...Self.tooMany {
             let made = try token.keyfob(
@@ -26,14 +26,14 @@ struct TPMTests {
     }
 
     @Test func `the lines of the library do not stand before those of the command`() throws {
-        let token = try StartedToken(.tpm2)
+        let token = try TokenHome(.tpm2)
         try token.makeKeychain()
         // The library fails to read such a key, and says so.
         let failed = try token.keyfob(["key", "generate", "k", "--type", "ec", "--curve", "p521", "-k", "card"])
         #expect(failed.status == 8)
         #expect(failed.error.hasPrefix("keyfob: "), "\(failed.error)")
         #expect(!failed.error.contains("ERROR"), "\(failed.error)")
-        try token.tool("drop")
+        try token.token.act("drop")
         for arguments in [["key", "ls", "-k", "card"], ["token", "show"] + token.selection] {
             let result = try token.keyfob(arguments)
             #expect(result.status != 0)
@@ -43,7 +43,7 @@ struct TPMTests {
     }
 
     @Test func `a program that the command starts keeps its standard error`() throws {
-        let token = try StartedToken(.tpm2)
+        let token = try TokenHome(.tpm2)
         try token.makeKeychain()
         let made = try token.keyfob(["identity", "create", "web", "--self-signed", "--cn", "web", "-k", "card"])
         try #require(made.status == 0, "\(made.error)")
@@ -54,7 +54,7 @@ struct TPMTests {
     }
 
     @Test func `wrong PINs are counted, the last try is guarded, and a login starts the count anew`() throws {
-        let token = try StartedToken(.tpm2)
+        let token = try TokenHome(.tpm2)
         let show = ["token", "show", "--objects"] + token.selection
         for number in 1...2 {
             let wrong = try token.home.directory.write(Array("wrong\(number)".utf8), to: "wrong\(number)")
@@ -71,7 +71,7 @@ struct TPMTests {
     }
 
     @Test func `a locked PIN is not to be unblocked with the SO PIN, which is locked too`() throws {
-        let token = try StartedToken(.tpm2)
+        let token = try TokenHome(.tpm2)
         var last = ""
         for number in 1...4 {
             let wrong = try token.home.directory.write(Array("wrong\(number)".utf8), to: "wrong\(number)")
@@ -84,7 +84,7 @@ struct TPMTests {
     }
 
     @Test func `programs that work on a TPM are configured for it, and servers that fork are refused`() throws {
-        let token = try StartedToken(.tpm2)
+        let token = try TokenHome(.tpm2)
         try token.makeKeychain()
         let made = try token.keyfob(["identity", "create", "web", "--self-signed", "--cn", "web", "-k", "card"])
         try #require(made.status == 0, "\(made.error)")

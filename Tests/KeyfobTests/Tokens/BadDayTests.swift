@@ -29,12 +29,11 @@ import Testing
     }
 
     /// Starts a process that makes a keychain on the token and uses it from eight threads.
-    private func start(_ kind: OtherToken.Kind, _ token: OtherToken, in directory: TemporaryDirectory) throws -> Child {
+    private func start(_ kind: TokenKind, _ token: StartedToken, in directory: TemporaryDirectory) throws -> Child {
         let home = directory.file("home")
         try FileManager.default.createDirectory(
             atPath: home, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-        // A card makes no keys.
-        let key = [.piv, .ykcs11].contains(kind) ? "pkcs11:id=%03;type=private" : ""
+        let key = kind.wrappingKey ?? ""
         let child = try Child(
             root: directory.file("root"), tokens: directory.file("tokens"), keychain: "load",
             ["load", token.label, token.module, token.pin, key],
@@ -45,7 +44,7 @@ import Testing
         }
     }
 
-    private static let installed = OtherToken.Kind.allCases.filter(\.isInstalled)
+    private static let installed = [TokenKind.opencryptoki, .tpm2, .remote, .piv, .ykcs11].filter(\.isInstalled)
 
     /// The ways to lose a token for a while, by kind.
     private static let losses = installed.flatMap { kind in
@@ -56,10 +55,10 @@ import Testing
         .enabled(if: !installed.isEmpty, "no token but SoftHSM is installed: Scripts/install-dependencies tokens"),
         arguments: losses)
     func `calls of eight threads succeed after one login when the token is back`(
-        kind: OtherToken.Kind, loss: String
+        kind: TokenKind, loss: String
     ) throws {
         let directory = try TemporaryDirectory()
-        let token = try OtherToken(kind)
+        let token = try StartedToken(kind)
         let child = try start(kind, token, in: directory)
         var rounds: [Round] = []
         // The time depends on the machine's load, so one good round of three is enough.
@@ -87,10 +86,10 @@ import Testing
         .enabled(if: !installed.isEmpty, "no token but SoftHSM is installed: Scripts/install-dependencies tokens"),
         arguments: installed)
     func `calls end at the deadline while the daemon is stopped, and work when it continues`(
-        kind: OtherToken.Kind
+        kind: TokenKind
     ) throws {
         let directory = try TemporaryDirectory()
-        let token = try OtherToken(kind)
+        let token = try StartedToken(kind)
         let child = try start(kind, token, in: directory)
         child.send("away")
         try #require(child.line() == "noted", "the process ended")

@@ -1,33 +1,24 @@
 import Foundation
 import KeyfobPrimitives
 
-/// A token of a kind that `Scripts/token` starts, in a directory of its own; ended when the last reference is released.
-public final class OtherToken: Sendable {
-    /// A kind of token with a daemon or a card.
-    public enum Kind: String, CaseIterable, Sendable {
-        case opencryptoki, tpm2, remote, piv, ykcs11
-
-        /// Whether all packages of the kind are installed. Tests install none.
-        public var isInstalled: Bool {
-            // Without apt, Scripts/token cannot start the token either.
-            (try? run(OtherToken.script("install-dependencies"), ["--dry-run", rawValue]).stdout
-                .hasPrefix("Nothing to install")) == true
-        }
-    }
-
+/// A token that `Scripts/token` has started in a directory of its own; ended when the last reference is released.
+public final class StartedToken: Sendable {
     private struct Exports: Codable {
         let module: String
         let label: String
         let pin: String
+        let parameters: String
         let environment: [String: String]
     }
 
-    private let kind: Kind
+    private let kind: TokenKind
     private let directory: TemporaryDirectory
     private let exports: Exports
 
     /// The path of the module.
     public var module: String { exports.module }
+    /// What the module takes when it starts; empty if it takes nothing.
+    public var parameters: String { exports.parameters }
     /// The token's label.
     public var label: String { exports.label }
     /// The user's PIN.
@@ -38,7 +29,7 @@ public final class OtherToken: Sendable {
     /// Makes a token.
     ///
     /// - Throws: `RunError`, also if the token cannot be started; the error of reading the script's output.
-    public init(_ kind: Kind) throws {
+    public init(_ kind: TokenKind) throws {
         self.kind = kind
         directory = try TemporaryDirectory()
         let started = try run(Self.script("token"), [kind.rawValue, "start", directory.file("token"), "--json"])
@@ -64,8 +55,17 @@ public final class OtherToken: Sendable {
         }
     }
 
-    private static func script(_ name: String) -> String {
+    fileprivate static func script(_ name: String) -> String {
         URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("../../Scripts/\(name)").standardized.path
+    }
+}
+
+extension TokenKind {
+    /// Whether all packages of the kind are installed. Tests install none.
+    public var isInstalled: Bool {
+        // Without apt, Scripts/token cannot start the token either.
+        (try? run(StartedToken.script("install-dependencies"), ["--dry-run", rawValue]).stdout
+            .hasPrefix("Nothing to install")) == true
     }
 }
