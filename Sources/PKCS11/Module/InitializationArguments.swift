@@ -11,6 +11,8 @@ import Glibc
     /// The standard structure. NSS reads one field more, and must find a zero there.
     private typealias Padded = (standard: CK_C_INITIALIZE_ARGS, first: UInt, second: UInt)
 
+    /// What the library got in `pReserved`.
+    let reserved: String?
     // Nothing changes it after its initialisation.
     nonisolated(unsafe) let pointer: UnsafeMutableRawPointer
 
@@ -18,6 +20,7 @@ import Glibc
     ///
     /// - Parameter reserved: What the library expects in `pReserved`, such as NSS' parameters.
     init(reserved: String?) {
+        self.reserved = reserved
         let padded = UnsafeMutablePointer<Padded>.allocate(capacity: 1)
         unsafe padded.initialize(to: (CK_C_INITIALIZE_ARGS(), 0, 0))
         unsafe padded.pointee.standard.flags = CKF_OS_LOCKING_OK

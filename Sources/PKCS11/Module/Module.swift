@@ -38,7 +38,7 @@ import Synchronization
     /// The number of sessions that threads are going to close later, because another call did not return in time.
     let lateClosings = Atomic(0)
 
-    private let initializationArguments: InitializationArguments
+    let initializationArguments: InitializationArguments
     private let release: (@Sendable () -> Void)?
     let lifecycle = Lock(Lifecycle())
     /// The pools whose operations are waited for before the library is initialised again.

@@ -89,11 +89,11 @@ extension Module {
     ///
     /// Corresponds to `C_Initialize`, called through `p11_kit_module_load`.
     ///
-    /// - Parameter initializationArguments: What the library expects in `pReserved`, such as NSS' parameters. Ignored
-    ///   if the library is already initialised.
+    /// - Parameter initializationArguments: What the library expects in `pReserved`, such as NSS' parameters.
     /// - Throws: `ReturnValue.generalError` of `PKCS11Function.moduleLoad` if the file does not exist or is not a
     ///   Cryptoki library, with the reason as its detail; `cantLock` of the same function if another thread has not
-    ///   finished loading the library in time; otherwise the answer of `C_Initialize`.
+    ///   finished loading the library in time; `cryptokiAlreadyInitialized` of `PKCS11Function.initialize` if this
+    ///   process uses the library with other parameters; otherwise the answer of `C_Initialize`.
     public static func load(
         path: String, initializationArguments: String? = nil
     ) throws(PKCS11Error) -> Module {
@@ -106,7 +106,7 @@ extension Module {
     ) throws(PKCS11Error) -> Module {
         let resolved = try resolve(path)
         ModuleRegistry.hasLoaded.store(true, ordering: .relaxed)
-        return try ModuleRegistry.module(resolved, until: deadline) { () throws(PKCS11Error) in
+        let module = try ModuleRegistry.module(resolved, until: deadline) { () throws(PKCS11Error) in
             // p11-kit would print the message that the error contains.
             p11_kit_be_quiet()
             LoadObserver.note(resolved)
@@ -119,6 +119,14 @@ extension Module {
             return try unsafe initialized(
                 list, path: resolved, name: nil, initializationArguments: initializationArguments)
         }
+        // With the parameters of another database, NSS would use that database.
+        guard initializationArguments == nil || module.initializationArguments.reserved == initializationArguments
+        else {
+            throw PKCS11Error(
+                function: .initialize, returnValue: .cryptokiAlreadyInitialized,
+                detail: "this process uses the library with other parameters")
+        }
+        return module
     }
 
     /// Maps the library at `path` into the process without calling it. The mapping is permanent.
