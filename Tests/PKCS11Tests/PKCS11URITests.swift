@@ -146,4 +146,17 @@ import Testing
         #expect(again.object.map { Array($0.utf8) } == uri.object.map { Array($0.utf8) })
         #expect(again.pinSource == uri.pinSource)
     }
+
+    /// OpenSC shows each PIN of a card as a token of its own.
+    @Test(arguments: [
+        ("card (User PIN)", "card (Signature PIN)", true), ("card (User PIN)", "card (User PIN)", false),
+        ("card (User PIN)", "new (User PIN)", false), ("card", "new", false), ("card", "card (PIN)", false),
+    ])
+    func `a token with another PIN of the same card is not the same token`(
+        label: String, other: String, isSibling: Bool
+    ) {
+        var uri = PKCS11URI()
+        uri.token = label
+        #expect(uri.isSibling(other) == isSibling)
+    }
 }

@@ -60,7 +60,8 @@ extension Module {
     ) throws(PKCS11Error) -> (slot: Slot, info: TokenInfo)? {
         if let token = try token(matching: uri, until: deadline) { return token }
         guard let relabelled = uri.ignoringLabel else { return nil }
-        return try token(matching: relabelled, until: deadline, patience: .zero)
+        let token = try token(matching: relabelled, until: deadline, patience: .zero)
+        return token.flatMap { uri.isSibling($0.info.label) ? nil : $0 }
     }
 
     /// Returns whether the module can describe at least one token.

@@ -29,7 +29,18 @@ extension PKCS11URI {
 
     /// Whether the URI names the token, or named it before its label changed.
     package func namesOrNamed(_ info: TokenInfo) -> Bool {
-        matches(info) || ignoringLabel?.matches(info) ?? false
+        matches(info) || ignoringLabel?.matches(info) ?? false && !isSibling(info.label)
+    }
+
+    /// Whether a label is that of another token of the same card: OpenSC shows a card with several PINs as several
+    /// tokens, such as "card (User PIN)" and "card (Signature PIN)", all with the card's serial number.
+    package func isSibling(_ label: String) -> Bool {
+        func stem(_ label: String) -> Substring? {
+            guard label.hasSuffix(")"), let start = label.range(of: " (", options: .backwards) else { return nil }
+            return label[..<start.lowerBound]
+        }
+        guard let token, token != label, let own = stem(token) else { return false }
+        return own == stem(label)
     }
 
     /// Whether the URI's library attributes fit a module.
