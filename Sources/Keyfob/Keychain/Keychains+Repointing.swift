@@ -35,10 +35,12 @@ extension Keychains {
         var configuration = former
         configuration.token = token.description
         configuration.module = module
-        let keychain = try open(configuration, options: options)
+        var trial = configuration
+        // An earlier unlocking left the PIN of the former token, which the new one must not get.
+        trial.uuid = UUID()
+        let keychain = try open(trial, options: options)
         let keys = try keychain.vaultKeys()
         if configuration.takesPasswords {
-            // The keys may have been restored from an earlier unlocking, which does not prove this token.
             _ = try keychain.unwrapMetadataKey()
         } else {
             try keychain.tokenItems.requireListedObject(keys)
