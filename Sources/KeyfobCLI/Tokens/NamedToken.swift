@@ -46,16 +46,17 @@ struct NamedToken {
     ///
     /// - Throws: `KeychainError.refused`; `UsageError` if `--keychain` names a keychain that is not on the token.
     func requireNoOtherKeychain(_ global: GlobalOptions, doing verb: String) throws {
+        let keychains = try self.keychains()
         if let keychain = global.keychain {
-            guard entry.keychains.contains(where: { $0.isIdentical(to: keychain) }) else {
+            guard keychains.contains(where: { $0.isIdentical(to: keychain) }) else {
                 throw UsageError(
                     "keychain \"\(keychain)\" is not on token \"\(title)\"; nothing was changed.",
                     hint: "Leave out --keychain. Tokens and keychains: keyfob token ls")
             }
-            if entry.keychains.count == 1 { return }
+            if keychains.count == 1 { return }
         }
-        guard let first = entry.keychains.first else { return }
-        let list = entry.keychains.map { "\"\($0)\"" }.joined(separator: ", ")
+        guard let first = keychains.first else { return }
+        let list = keychains.map { "\"\($0)\"" }.joined(separator: ", ")
         throw KeychainError(
             .refused,
             "token \"\(title)\" holds keychain \(list), which could not be opened any more; nothing was changed.",
@@ -66,6 +67,26 @@ struct NamedToken {
                         + ShellWord.option("--keychain", first)),
             ],
             details: ["token": entry.label, "keychain": first])
+    }
+
+    /// The keychains on the token. Keyfob's own tokens are compared by their serial number alone, since a renaming that
+    /// was killed leaves another label in the configuration.
+    ///
+    /// - Throws: `KeychainError.refused` if a configuration cannot be read, since its keychain may be on the token.
+    private func keychains() throws -> [String] {
+        let listing = try Keychains().listing()
+        if let damaged = listing.damaged.first {
+            throw KeychainError(
+                .refused,
+                "the configuration of keychain \"\(damaged.name)\" cannot be read, so it is not known whether it uses "
+                    + "token \"\(title)\"; nothing was changed.",
+                remedies: damaged.error.remedies, details: ["token": entry.label, "keychain": damaged.name])
+        }
+        guard entry.isOurs else { return entry.keychains }
+        return listing.keychains.filter { configuration in
+            // A keychain whose token URI is invalid is on no token.
+            configuration.module == .softHSM && (try? PKCS11URI(configuration.token))?.serial == entry.serial
+        }.map(\.name)
     }
 
     /// The members that name the token in a document.
