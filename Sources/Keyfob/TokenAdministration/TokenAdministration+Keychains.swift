@@ -22,13 +22,47 @@ extension TokenAdministration {
             guard (configuration.module == .softHSM) == isOwn, let uri = try? PKCS11URI(configuration.token) else {
                 return false
             }
-            return uri.namesOrNamed(info)
+            // Without a serial number of its own, a token of the same label may be in another module.
+            return uri.namesOrNamed(info) && (uri.ignoringLabel != nil || isInSameModule(configuration.module))
+        }
+    }
+
+    private func isInSameModule(_ location: ModuleLocation) -> Bool {
+        func resolved(_ path: String) -> String { URL(fileURLWithPath: path).resolvingSymlinksInPath().path }
+        return switch location {
+        case .softHSM: isOwn
+        case .path(let path, _): resolved(path) == resolved(slot.module.path)
+        case .registered(let name): slot.module.name == name
+        }
+    }
+
+    /// Changes the PIN by `body`, and stores the new one where Keyfob stored the former one.
+    ///
+    /// The new PIN is first written beside each PIN file that Keyfob made, as `pin.new`. So a kill after the change
+    /// does not lose the only copy of it.
+    func changing(
+        to pin: SecretBytes, _ info: TokenInfo, _ body: () throws -> Void
+    ) throws -> PINChange {
+        let files = try keychains(on: info).filter { $0.written.pinSource == KeychainConfiguration.ownPINSource }
+            .map { $0.pinFile.appendingPathExtension("new") }
+        for file in files { try PrivateFile.write(pin, to: file) }
+        do { try body() } catch {
+            // The first error is the one to report.
+            for file in files { _ = try? PrivateFile.remove(file) }
+            throw error
+        }
+        do {
+            let change = try didChangePIN(to: pin, info)
+            for file in files { try PrivateFile.remove(file) }
+            return change
+        } catch let error as KeychainError {
+            throw error.with(
+                message: "the PIN of token \"\(info.label)\" was changed, and not everywhere stored: \(error.message)")
         }
     }
 
     /// Stores the new PIN where Keyfob stored the former one.
-    func didChangePIN(to pin: SecretBytes, _ info: TokenInfo) throws -> PINChange {
-        try forgetRefusedPINs(of: info)
+    private func didChangePIN(to pin: SecretBytes, _ info: TokenInfo) throws -> PINChange {
         var updated: [String] = []
         var outdated: [(keychain: String, source: String)] = []
         for configuration in try keychains(on: info) {
@@ -50,6 +84,7 @@ extension TokenAdministration {
                 }
             }
         }
+        try forgetRefusedPINs(of: info)
         return PINChange(updated: updated, outdated: outdated)
     }
 

@@ -63,6 +63,7 @@ public struct TokenAdministration: Sendable {
     /// > Important: All objects on the token are destroyed, and the keychains on it lose their passwords.
     ///
     /// - Parameters:
+    ///   - expected: The description of the token that the user agreed to destroy; another one in its place is refused.
     ///   - label: The token's new label, of 1 to 32 bytes.
     ///   - securityOfficerPIN: The present SO PIN; for a token that was never initialised, its new SO PIN.
     ///   - pin: The user PIN; `nil` to set none.
@@ -72,10 +73,15 @@ public struct TokenAdministration: Sendable {
     ///   SO PIN, `timedOut` while another program uses the token, `mechanismUnsupported` or `tokenReadOnly`. If the
     ///   token is initialised and only the user PIN cannot be set, the message says so.
     public func initialize(
-        label: String, securityOfficerPIN: SecretBytes, pin: SecretBytes? = nil
+        expecting expected: TokenInfo? = nil, label: String, securityOfficerPIN: SecretBytes, pin: SecretBytes? = nil
     ) throws(KeychainError) -> TokenInfo {
         try Self.check(label)
         let former = try info()
+        guard expected.map({ $0.serialNumber == former.serialNumber && $0.label == former.label }) ?? true else {
+            throw KeychainError(
+                .refused, "another token is in the slot now: \"\(former.label)\"; nothing was changed.",
+                details: ["token": former.label])
+        }
         if let pin { try Self.check(pin, for: former) }
         guard !isOwn else {
             throw KeychainError(
@@ -173,8 +179,7 @@ public struct TokenAdministration: Sendable {
         }
         try Self.check(pin, for: info)
         try requireSecurityOfficerTries(info)
-        try initializePIN(pin, securityOfficerPIN, info)
-        return try didChangePIN(to: pin, info)
+        return try changing(to: pin, info) { try initializePIN(pin, securityOfficerPIN, info) }
     }
 
     private func initializePIN(
@@ -215,14 +220,15 @@ public struct TokenAdministration: Sendable {
             uri: info.uri, softHSM: isOwn ? keychains.softHSM : nil, configuration: pool,
             memory: WrongPINMemory(directories: keychains.directories), openModule: { [slot] in slot.module },
             pin: { TokenPIN(old, storedIn: source) })
-        do {
-            try store.withSession(.changePIN, idempotent: false) { try $0.setPIN(old: old, new: new) }
-            try store.logout()
-        } catch let error as KeychainError {
-            guard let cause = error.cause as? PKCS11Error, cause.function == .setPIN else { throw error }
-            throw failure(cause, .changePIN, info)
+        return try changing(to: new, info) {
+            do {
+                try store.withSession(.changePIN, idempotent: false) { try $0.setPIN(old: old, new: new) }
+                try store.logout()
+            } catch let error as KeychainError {
+                guard let cause = error.cause as? PKCS11Error, cause.function == .setPIN else { throw error }
+                throw failure(cause, .changePIN, info)
+            }
         }
-        return try didChangePIN(to: new, info)
     }
 
     /// Checks that the token has a PIN that a person may change.

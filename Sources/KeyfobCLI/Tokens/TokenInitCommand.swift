@@ -79,7 +79,8 @@ struct TokenInitCommand: OutputCommand {
         }
         let officer = try pins.initialSecurityOfficerPIN(info, global)
         let pin = pins.newPinSource == nil && !global.terminal.canAsk ? nil : try pins.newPIN(newLabel, global)
-        let made = try administration.initialize(label: newLabel, securityOfficerPIN: officer, pin: pin)
+        let made = try administration.initialize(
+            expecting: info, label: newLabel, securityOfficerPIN: officer, pin: pin)
         let next = pin == nil ? " It has no PIN yet: keyfob token pin set \(ShellWord.operand(made.label))" : ""
         try report(
             output, token, made, isChanged: true, hasPIN: pin != nil,

@@ -177,7 +177,10 @@ import Testing
         #expect(changed.status == 0, "\(changed.error)")
         _ = try household.keyfob(["lock"])
         #expect(try household.keyfob(["get", "a"]).output == "value\n")
-        #expect(try household.directory.read("home/.local/share/keyfob/keychains/login/pin") == Array("new-pin".utf8))
+        let folder = household.data + "/keychains/login"
+        #expect(try Data(contentsOf: URL(fileURLWithPath: folder + "/pin")) == Data("new-pin".utf8))
+        // The copy for a change that is interrupted.
+        #expect(!FileManager.default.fileExists(atPath: folder + "/pin.new"))
     }
 
     @Test func `a PIN that a passphrase seals is not changed`() throws {
@@ -226,5 +229,21 @@ import Testing
         let removed = try household.document(["token", "rm", "login", "-k", "login", "--yes"])
         #expect(removed["action"] as? String == "removed" && removed["changed"] as? Bool == true)
         #expect(try !household.keyfob(["token", "ls"]).output.contains("login "))
+    }
+
+    /// A renaming that was killed leaves another label there, and damage can hide the keychain.
+    @Test(arguments: [("token=login", "token=former", "keyfob keychain rm login"), ("{", "", "cannot be read")])
+    func `a token is not removed if a configuration may be that of its keychain`(
+        old: String, new: String, reason: String
+    ) throws {
+        let household = try TestHome.unattended()
+        let file = URL(fileURLWithPath: household.data + "/keychains/login/keychain.json")
+        let text = try String(contentsOf: file, encoding: .utf8)
+        try #require(text.contains(old))
+        try Data(text.replacingOccurrences(of: old, with: new).utf8).write(to: file)
+        let refused = try household.keyfob(["token", "rm", "login", "--yes"])
+        #expect(refused.status == 12 && refused.error.contains(reason), "\(refused.error)")
+        let tokens = try FileManager.default.contentsOfDirectory(atPath: household.data + "/tokens")
+        #expect(tokens.contains { !$0.hasPrefix(".") })
     }
 }
