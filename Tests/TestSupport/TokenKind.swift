@@ -22,7 +22,7 @@ public enum TokenKind: String, Sendable, CaseIterable {
         case otherPrograms
         /// A process sees the objects that another one makes after it has started.
         case seesOtherPrograms
-        /// The right PIN ends the count of wrong ones.
+        /// The token allows several wrong PINs in a row.
         case forgivesWrongPINs
         /// Other programs can make keys without `CKA_ID`, and with one that Keyfob would not choose.
         case foreignIdentifiers
@@ -39,12 +39,11 @@ public enum TokenKind: String, Sendable, CaseIterable {
         case .nss:
             Self.all(
                 but: .ownToken, .makesEd25519Keys, .importsEd25519Keys, .otherPrograms, .seesOtherPrograms,
-                .enforcesAllowedMechanisms,
-                .foreignIdentifiers)
+                .enforcesAllowedMechanisms, .foreignIdentifiers)
         case .opencryptoki:
             Self.all(
                 but: .ownToken, .makesECKeys, .makesP521Keys, .makesEd25519Keys, .importsECKeys, .importsEd25519Keys,
-                .derivesSecrets, .enforcesAllowedMechanisms, .exportsKeys, .wrapsWithAES)
+                .derivesSecrets, .enforcesAllowedMechanisms, .exportsKeys, .wrapsWithAES, .forgivesWrongPINs)
         case .tpm2:
             [.makesECKeys, .makesRSAKeys, .storesCertificates, .changesAttributes, .decrypts, .otherPrograms]
         case .remote:
