@@ -91,7 +91,7 @@ public struct PINPurpose: Sendable, Hashable {
     public static func newPIN(token label: String) -> PINPurpose {
         PINPurpose(
             prompt: "New PIN for token \"\(label)\"", confirms: true,
-            absence: "the new PIN of token \"\(label)\" is needed and there is no terminal to ask for it.",
+            absence: "the new PIN of token \"\(label)\" is required, and without a terminal it cannot be asked for.",
             remedies: [giveSource(.newPINSource)])
     }
 
@@ -99,7 +99,7 @@ public struct PINPurpose: Sendable, Hashable {
     public static func newSecurityOfficer(token label: String) -> PINPurpose {
         PINPurpose(
             prompt: "New SO PIN (PUK) for token \"\(label)\"", confirms: true,
-            absence: "a new SO PIN for token \"\(label)\" is needed and there is no terminal to ask for it.",
+            absence: "a new SO PIN for token \"\(label)\" is required, and without a terminal it cannot be asked for.",
             remedies: [giveSource(.securityOfficerPINSource)])
     }
 

@@ -5,7 +5,7 @@ public import PKCS11
 
 /// Tokens without a keychain.
 extension Keychains {
-    /// Opens a token on which there is no keychain, for the keys and certificates on it.
+    /// Opens a token that has no keychain, for its keys and certificates.
     ///
     /// The result finds, makes, imports, uses and removes objects on the token like a keychain. It stores nothing
     /// outside the token: it takes no passwords, does not stay unlocked for other processes, and an item has the name

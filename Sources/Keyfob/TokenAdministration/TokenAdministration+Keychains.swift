@@ -2,7 +2,7 @@ import Foundation
 import KeyfobPrimitives
 public import PKCS11
 
-/// What Keyfob stores for the keychains on a token.
+/// The PINs that Keyfob stores for the keychains on a token.
 extension TokenAdministration {
     /// The effect of a new PIN on the keychains on the token.
     public struct PINChange: Sendable {

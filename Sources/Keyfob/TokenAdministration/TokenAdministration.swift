@@ -246,7 +246,7 @@ public struct TokenAdministration: Sendable {
             .refused,
             "the PIN of token \"\(info.label)\" is random, and the passphrase of keychain \"\(sealed.name)\" seals it; "
                 + "nothing was changed.",
-            remedies: ["No person enters this PIN, so there is no reason to change it."],
+            remedies: ["Keyfob enters this PIN itself, and the passphrase protects it."],
             details: ["token": info.label, "keychain": sealed.name])
     }
 

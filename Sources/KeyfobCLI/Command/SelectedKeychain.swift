@@ -9,7 +9,7 @@ enum SelectedKeychain {
     /// If their token has no keychain or cannot be read, that is the error being reported.
     static var name: String? { try? keychain(in: CommandLine.arguments) }
 
-    /// The token that the arguments select, if there is no keychain on it.
+    /// The token that the arguments select, if it has no keychain.
     static var tokenWithoutKeychain: String? {
         let (keychain, token) = selection(in: CommandLine.arguments)
         guard keychain == nil, let token, (try? GlobalOptions.keychainName(onToken: token)) == nil else { return nil }

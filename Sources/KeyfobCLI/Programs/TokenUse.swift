@@ -34,7 +34,7 @@ struct TokenUse {
     let root: Certificate?
     /// The absolute path of the directory for the recipe's files.
     var directory: String
-    /// What the token does differently from others.
+    /// The quirks of the token and its library.
     var profile = TokenProfile.standard
     /// Whether `module` is p11-kit's proxy.
     var isThroughProxy = false

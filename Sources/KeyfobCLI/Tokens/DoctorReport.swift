@@ -86,7 +86,7 @@ struct DoctorReport {
         return options.compactMap { name, value in value.map { ShellWord.option(name, $0) } }.joined(separator: " ")
     }
 
-    /// What to do, the most urgent first.
+    /// The next steps, most urgent first.
     private var advice: [String] {
         var lines: [String] = []
         if probe.leftovers > 0 {

@@ -1,6 +1,6 @@
 package import PKCS11
 
-/// What the token does differently from others.
+/// The quirks of the token and its library.
 extension TokenStore {
     /// The profile of the token and its library. Keyfob's own tokens are not asked.
     ///
