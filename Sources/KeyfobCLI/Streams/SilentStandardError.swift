@@ -35,6 +35,7 @@ extension StandardError {
             close(nowhere)
         }
     }
+
     /// The duplicate of the original standard error; -1 before the first use.
     ///
     /// It is never closed: another thread may be about to write to it, and the number must not be reused for another

@@ -45,17 +45,17 @@ extension TokenStore {
         _ pin: TokenPIN, _ memory: WrongPINMemory, _ send: () throws -> Output, _ isProof: (Output) -> Bool
     ) throws -> Output {
         try requireUnrefused(pin)
-        let limit = loadedModule?.profile.pinTries
-        if let limit { try requireTry(of: limit, memory) }
+        try requireTry()
+        let countsTries = loadedModule?.profile.pinTries != nil
         do {
             let output = try send()
             // A PIN left by an earlier unlock says nothing about the PIN of a source.
             if isProof(output), pin.origin != .left { forgetRefused(memory) }
-            if isProof(output), limit != nil { resetTries(memory) }
+            if isProof(output), countsTries { resetTries(memory) }
             return output
         } catch let error as PKCS11Error where error.isWrongPIN {
             if pin.origin != .given { note(pin.secret, memory) }
-            if limit != nil { countTry(memory) }
+            if countsTries { countTry(memory) }
             throw error
         }
     }

@@ -15,10 +15,8 @@ extension TokenStore {
     /// Checks that a wrong PIN would not lock a token that does not report its tries.
     ///
     /// - Throws: `KeychainError` with code `pinFinalTry`.
-    func requireTry(of limit: Int, _ memory: WrongPINMemory) throws {
-        guard !configuration.allowFinalTry else { return }
-        let tries = CountedTries(failures: try memory.failures(serial: uri.serial ?? "", label: label), limit: limit)
-        guard tries.isFinal else { return }
+    func requireTry() throws {
+        guard !configuration.allowFinalTry, let tries = try countedTries(), tries.isFinal else { return }
         throw KeychainError(
             .pinFinalTry,
             "token \"\(label)\" does not report its PIN tries. After \(tries.failures) wrong ones in a row, one more "

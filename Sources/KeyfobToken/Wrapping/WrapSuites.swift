@@ -33,7 +33,7 @@ package enum WrapSuites {
         guard try suite.unwrap(wrapped, with: key, in: session) == sample, wrapped.count > 32 else {
             throw KeychainError(.tokenContractViolation, "a wrapped key came back changed")
         }
-        // Any program can wrap with a public key, so nothing depends on it. A wrong RSA block stops the software TPM.
+        // Any program can wrap with a public key, so nothing depends on it.
         guard suite is any SecretKeyWrapSuite else { return }
         wrapped[wrapped.count - 1] ^= 1
         if try isAccepted(wrapped, suite, key, in: session) {
