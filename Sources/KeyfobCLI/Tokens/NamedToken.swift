@@ -21,14 +21,7 @@ struct NamedToken {
             }
         }
         self.name = name
-        let own = try TokenInventory.own().matches(name)
-        entry =
-            own.count == 1 && location?.module == nil
-            ? own[0]
-            : try TokenInventory(
-                includesAll: true, module: location?.module ?? TokenChoice.moduleName(in: name) ?? global.modulePath,
-                parameters: location?.moduleParameters
-            ).entry(name)
+        entry = try TokenInventory.entry(name, global, location)
     }
 
     /// The token in Keyfob's own directory; `nil` for a token of another kind.

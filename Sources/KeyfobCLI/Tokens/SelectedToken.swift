@@ -24,14 +24,7 @@ struct SelectedToken {
             slot = try keychain.objects.slot()
             return
         }
-        let own = try TokenInventory.own().matches(name)
-        let entry =
-            own.count == 1 && location.module == nil
-            ? own[0]
-            : try TokenInventory(
-                includesAll: true, module: location.module ?? TokenChoice.moduleName(in: name) ?? global.modulePath,
-                parameters: location.moduleParameters
-            ).entry(name)
+        let entry = try TokenInventory.entry(name, global, location)
         if let own = entry.keychains.first {
             let keychain = try Keychain.open(own, options: global.keychainOptions())
             self.keychain = keychain
