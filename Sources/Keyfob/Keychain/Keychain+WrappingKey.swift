@@ -89,13 +89,10 @@ extension Keychain {
         lockState.withLock { ($0.pin, $0.pinSource) = (pin, source.isInteractive ? nil : source) }
     }
 
-    /// The public half of a private key, which the token shows with it, or in a public key or certificate of its id.
+    /// The public half of a private key; `nil` for a secret key.
     private func publicKey(of object: TokenObject, among objects: [TokenObject]) throws -> PublicKey? {
         guard object.objectClass == .privateKey else { return nil }
-        if let information = object.knownPublicKeyInfo { return try PublicKey(subjectPublicKeyInfo: information) }
-        for other in objects where other.id == object.id && other.objectClass == .certificate {
-            return try other.certificate.publicKey
-        }
+        if let half = try object.publicHalf(among: objects) { return half }
         throw KeychainError(
             .invalidArgument, "token \"\(token.label)\" does not show the public half of the key.",
             hint: "Store the key's certificate or public key on the token under the same id.")

@@ -144,7 +144,8 @@ final class ProbeRun {
             guard objects.count(where: { $0.objectClass == object.objectClass && $0.id == object.id }) == 1 else {
                 continue
             }
-            let publicKey = object.objectClass == .privateKey ? Self.publicKey(of: object, among: objects) : nil
+            // A key that libcrypto does not accept cannot wrap.
+            let publicKey = object.objectClass == .privateKey ? try? object.publicHalf(among: objects) : nil
             guard object.objectClass == .secretKey || publicKey != nil else { continue }
             // A key that does not wrap is not an error.
             guard let suite = try? store.withSession(.unwrap, {
@@ -159,13 +160,6 @@ final class ProbeRun {
         note(
             .presentKey, names.isEmpty ? .fails : .works,
             names.isEmpty ? "no key on the token can do it" : names.joined(separator: ", "))
-    }
-
-    private static func publicKey(of object: TokenObject, among objects: [TokenObject]) -> PublicKey? {
-        // A key that libcrypto does not accept cannot wrap.
-        if let information = object.knownPublicKeyInfo { return try? PublicKey(subjectPublicKeyInfo: information) }
-        let certificate = objects.first { $0.id == object.id && $0.objectClass == .certificate }
-        return try? certificate?.certificate.publicKey
     }
 }
 
