@@ -102,23 +102,16 @@ extension ProbeRun {
             isOnToken: isOnToken)
     }
 
-    /// Checks a signature of a random message with the public key.
+    /// Checks that a key signs.
     private func checkSignature(
         _ key: ObjectHandle, _ publicKey: PublicKey, in session: borrowing Session
     ) throws {
-        let message = try RandomBytes.bytes(count: 32)
-        let digest = [UInt8](Digest.sha256(Data(message)))
-        let (signature, scheme): ([UInt8], SignatureScheme)
-        if case .rsa = publicKey.algorithm {
-            let input = Digest.sha256.informationPrefix + digest
-            (signature, scheme) = (try session.sign(input, with: key, using: Mechanism(.rsaPKCS)), .rsaPKCS1(.sha256))
-        } else {
-            let raw = try session.sign(digest, with: key, using: Mechanism(.ecdsa))
-            (signature, scheme) = (try ECDSASignature(raw: raw).der, .ecdsa(.sha256))
+        // Not by the store, which reads token objects only.
+        let values = try session.attributes(TokenObject.attributeTypes(of: .privateKey), of: key)
+        guard let object = TokenObject(reading: values, parsesCertificate: false) else {
+            throw Self.wrong("the token does not describe its key")
         }
-        guard try publicKey.verify(signature, of: message, using: scheme) else {
-            throw Self.wrong("the signature does not verify")
-        }
+        try store.requireSignature(by: object, key, of: publicKey, in: session)
     }
 
     private func prove(_ suite: any PublicKeyWrapSuite, _ pair: Pair) throws {

@@ -1,6 +1,6 @@
-import KeyfobOpenSSL
+package import KeyfobOpenSSL
 import KeyfobPrimitives
-import PKCS11
+package import PKCS11
 
 /// The first signature of a new key.
 extension TokenStore {
@@ -16,7 +16,7 @@ extension TokenStore {
     ///   - session: A session of the token.
     /// - Throws: `KeychainError` with code `mechanismUnsupported` if the token does not sign with the key,
     ///   `tokenContractViolation` if the signature is wrong; `PKCS11Error` for other failures of the token.
-    func requireSignature(
+    package func requireSignature(
         by object: TokenObject, _ handle: ObjectHandle, of publicKey: PublicKey, in session: borrowing Session
     ) throws {
         let challenge = try RandomBytes.bytes(count: 32)
