@@ -82,6 +82,19 @@ final class Child {
         return lines
     }
 
+    /// Kills the child at a random instant and returns the rest of its output.
+    ///
+    /// - Parameters:
+    ///   - window: The latest instant, in microseconds from now or from the first completed change.
+    ///   - afterAChange: Whether the child completes a change first, which it reports by a line that begins with `<`.
+    ///     A machine that became slower since the window was measured may otherwise complete none in a whole test.
+    func killAtRandom(within window: UInt32, afterAChange: Bool = false) -> [String] {
+        var lines: [String] = []
+        while afterAChange, lines.last?.hasPrefix("<") != true, let line = line() { lines.append(line) }
+        usleep(.random(in: 0...window))
+        return lines + kill9()
+    }
+
     func waitForEnd() -> (status: Int32, lines: [String]) {
         var lines: [String] = []
         while let line = line() { lines.append(line) }

@@ -77,12 +77,11 @@ import Testing
         var present = Set(try test.reopen().find(.identities).compactMap { identity in
             try hashes.firstIndex(of: identity.certificate().publicKey.identifier)
         })
-        for _ in 0..<rounds {
+        for round in 0..<rounds {
             let child = try Child(test, work)
             #expect(child.line() == "ready")
-            usleep(.random(in: 0...window))
             var pending: Int?
-            for line in child.kill9() {
+            for line in child.killAtRandom(within: window, afterAChange: round == 0) {
                 let index = try #require(Int(line.dropFirst(2)))
                 pending = line.hasPrefix(">") ? index : nil
                 guard line.hasPrefix("<") else { continue }
@@ -110,10 +109,9 @@ import Testing
         for round in 0..<Self.rounds {
             let child = try Child(test, ["keys", "r\(round)"])
             #expect(child.line() == "ready")
-            usleep(.random(in: 0...window))
             var pending: String?
             var added: Set<String> = []
-            for line in child.kill9() {
+            for line in child.killAtRandom(within: window) {
                 let label = String(line.dropFirst(2))
                 pending = line.hasPrefix(">") ? label : nil
                 if line.hasPrefix("<") { added.insert(label) }
@@ -151,12 +149,11 @@ import Testing
         }
         var last = try present(try test.reopen())
         var completed = 0
-        for _ in 0..<Self.renewalRounds {
+        for round in 0..<Self.renewalRounds {
             let child = try Child(test, work)
             #expect(child.line() == "ready")
-            usleep(.random(in: 0...window))
             var possible: Set<Int> = [last]
-            for line in child.kill9() {
+            for line in child.killAtRandom(within: window, afterAChange: round == 0) {
                 let index = try #require(Int(line.dropFirst(2)))
                 if line.hasPrefix(">") { possible.insert(index) } else { possible = [index] }
                 completed += line.hasPrefix("<") ? 1 : 0
@@ -205,11 +202,10 @@ import Testing
         var before = try test.reopen().only(.identity(label: "web")).der
         var completed = 0
         var changed = 0
-        for _ in 0..<Self.renewalRounds {
+        for round in 0..<Self.renewalRounds {
             let child = try Child(test, ["renewals", "web"])
             #expect(child.line() == "ready")
-            usleep(.random(in: 0...window))
-            completed += child.kill9().filter { $0 == "<r" }.count
+            completed += child.killAtRandom(within: window, afterAChange: round == 0).filter { $0 == "<r" }.count
             let keychain = try test.reopen()
             let objects = try checkWhole(keychain)
             let found = try keychain.find(.identity(label: "web"))
