@@ -37,24 +37,27 @@ import Testing
         #expect(noIdle == nil)
     }
 
-    @Test func `ripe waiters are served in order of arrival`() throws {
+    @Test func `waiters are served in order of arrival`() throws {
         var machine = try busy()
         let numbers = try (0..<3).map { _ in try wait(&machine) }
-        for number in numbers { guard case nil = machine.ripen(number) else { throw Unexpected() } }
+        #expect(numbers.map { machine.place(of: $0) } == [0, 1, 2])
         for number in numbers {
             guard case .handOver(number, 1) = machine.release(1, isUsable: true) else { throw Unexpected() }
         }
         guard case .nothing = machine.release(1, isUsable: true) else { throw Unexpected() }
     }
 
-    @Test func `a waiter that is not ripe may be overtaken, and takes an idle session when it becomes ripe`() throws {
+    @Test func `a thread whose turn lasts gets its session again, and a waiter gets it if the thread does not return`()
+        throws
+    {
         var machine = try busy()
         let number = try wait(&machine)
-        guard case .nothing = machine.release(1, isUsable: true) else { throw Unexpected() }
-        let idle = machine.takeIdle()
-        #expect(idle == 1)
-        guard case .nothing = machine.release(1, isUsable: true) else { throw Unexpected() }
-        guard case .use(1) = machine.ripen(number) else { throw Unexpected() }
+        guard case .nothing = machine.release(1, isUsable: true, keepsTurn: true) else { throw Unexpected() }
+        let again = machine.takeIdle()
+        #expect(again == 1)
+        guard case nil = machine.retry(number) else { throw Unexpected() }
+        guard case .nothing = machine.release(1, isUsable: true, keepsTurn: true) else { throw Unexpected() }
+        guard case .use(1) = machine.retry(number) else { throw Unexpected() }
         #expect(machine.waiterCount == 0)
         let hasGivenUp = machine.abandon(number)
         #expect(!hasGivenUp)
@@ -64,7 +67,6 @@ import Testing
         var machine = try busy()
         let first = try wait(&machine)
         let second = try wait(&machine)
-        for number in [first, second] { guard case nil = machine.ripen(number) else { throw Unexpected() } }
         let hasFirstGivenUp = machine.abandon(first)
         #expect(hasFirstGivenUp)
         guard case .handOver(second, 1) = machine.release(1, isUsable: true) else { throw Unexpected() }
@@ -109,7 +111,7 @@ import Testing
     @Test func `all suspected sessions are taken away`() throws {
         var machine = try busy()
         let number = try wait(&machine)
-        _ = machine.release(1, isUsable: true)
+        _ = machine.release(1, isUsable: true, keepsTurn: true)
         let (leases, openers) = machine.discardIdle()
         #expect(leases == [1])
         #expect(openers == [number])
@@ -119,7 +121,7 @@ import Testing
     @Test func `a closed pool serves no request and keeps no session`() throws {
         var machine = try busy()
         let number = try wait(&machine)
-        _ = machine.release(1, isUsable: true)
+        _ = machine.release(1, isUsable: true, keepsTurn: true)
         let (leases, waiters) = machine.close()
         #expect(leases == [1])
         #expect(waiters == [number])
@@ -128,12 +130,13 @@ import Testing
         #expect(machine.sessionCount == 0)
     }
 
-    @Test("The count is right after any events, and no ripe waiter waits beside an idle session", arguments: 1...4)
+    @Test("the count is right after any events, and a session is idle beside waiters only in a turn", arguments: 1...4)
     func random(limit: Int) {
         var machine = Machine(limit: limit)
         var leased: [Int] = []
         var opening = 0
-        var waiting: [(number: Int, isRipe: Bool)] = []
+        var waiting: [Int] = []
+        var turns = 0
         var next = 0
         for _ in 0..<20_000 {
             switch Int.random(in: 0..<6) {
@@ -141,18 +144,21 @@ import Testing
                 switch machine.request() {
                 case .use(let lease): leased.append(lease)
                 case .open: opening += 1
-                case .wait(let number): waiting.append((number, false))
+                case .wait(let number): waiting.append(number)
                 case .closed: Issue.record("no call has closed the pool")
                 }
             case 2 where !leased.isEmpty:
                 let lease = leased.remove(at: Int.random(in: leased.indices))
-                switch machine.release(lease, isUsable: Bool.random()) {
+                let keepsTurn = Bool.random()
+                if keepsTurn { turns += 1 }
+                switch machine.release(lease, isUsable: Bool.random(), keepsTurn: keepsTurn) {
                 case .handOver(let number, let lease):
-                    #expect(waiting.first?.number == number)
+                    #expect(!keepsTurn)
+                    #expect(waiting.first == number)
                     waiting.removeFirst()
                     leased.append(lease)
                 case .discardAndLetOpen(_, let number):
-                    waiting.removeAll { $0.number == number }
+                    waiting.removeAll { $0 == number }
                     opening += 1
                 case .nothing, .discard: break
                 }
@@ -162,31 +168,31 @@ import Testing
                     next += 1
                     leased.append(next)
                 } else if let number = machine.openFailed(isFull: false) {
-                    waiting.removeAll { $0.number == number }
+                    waiting.removeAll { $0 == number }
                     opening += 1
                 }
             case 4:
-                // In order of arrival, as their timers fire.
-                guard let index = waiting.firstIndex(where: { !$0.isRipe }) else { break }
-                switch machine.ripen(waiting[index].number) {
+                guard let number = waiting.randomElement() else { break }
+                switch machine.retry(number) {
                 case .use(let lease):
-                    waiting.remove(at: index)
+                    waiting.removeAll { $0 == number }
                     leased.append(lease)
                 case .open:
-                    waiting.remove(at: index)
+                    waiting.removeAll { $0 == number }
                     opening += 1
-                case .wait, .closed: Issue.record("a ripe waiter is served or waits on")
-                case nil: waiting[index].isRipe = true
+                case .wait, .closed: Issue.record("a waiter that looks is served or waits on")
+                case nil: #expect(machine.idle.isEmpty)
                 }
             case 5 where !waiting.isEmpty:
-                let hasGivenUp = machine.abandon(waiting.removeLast().number)
+                let hasGivenUp = machine.abandon(waiting.removeLast())
                 #expect(hasGivenUp)
             default: break
             }
             #expect(machine.sessionCount == leased.count + opening + machine.idle.count)
             #expect(machine.sessionCount <= limit)
             #expect(machine.waiterCount == waiting.count)
-            #expect(machine.idle.isEmpty || !waiting.contains { $0.isRipe })
+            if machine.idle.isEmpty || waiting.isEmpty { turns = 0 }
+            #expect(machine.idle.isEmpty || waiting.isEmpty || turns > 0)
         }
     }
 }

@@ -111,6 +111,27 @@ import TestSupport
         #expect(handles.withLock { $0.count } == 2)
     }
 
+    @Test func `threads that sign in a loop take turns, and change places far less often than they sign`() throws {
+        let fixture = try Fixture(.init(maximumSessions: 1))
+        let key = try fixture.makeKey()
+        let (pool, digest) = (fixture.pool, digest)
+        let owners = Lock<[Int]>([])
+        onThreads(2) { index in
+            for _ in 0..<1_000 {
+                do {
+                    try pool.withSession { session in
+                        owners.withLock { $0.append(index) }
+                        _ = try session.sign(digest, with: key, using: Mechanism(.ecdsa))
+                    }
+                } catch { Issue.record(error) }
+            }
+        }
+        let order = owners.withLock { $0 }
+        #expect(order.count == 2_000)
+        let changes = zip(order, order.dropFirst()).count { $0 != $1 }
+        #expect(changes < 1_000)
+    }
+
     @Test func `a call gives up if all sessions stay in use`() throws {
         let fixture = try Fixture(.init(maximumSessions: 1))
         let pool = fixture.pool

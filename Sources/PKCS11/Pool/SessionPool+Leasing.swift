@@ -54,17 +54,22 @@ extension SessionPool {
     private func wait(
         _ number: Int, _ box: Mailbox, _ state: Lock<State>, _ deadline: Deadline
     ) throws -> StateMachine<PooledSession>.Request {
-        let slice = Duration.milliseconds(1)
-        let isShort = deadline.remaining.map { $0 < slice } ?? false
-        var grant = box.wait(until: isShort ? deadline : .after(slice)) { $0 }
-        if grant == nil {
-            let request = state.withLock { state in
-                let request = state.machine.ripen(number)
+        let isReturning = ThreadTurn.isReturning
+        var grant: Grant?
+        while grant == nil, !deadline.hasPassed {
+            let (request, place, limit) = state.withLock { state -> (StateMachine<PooledSession>.Request?, Int, Int) in
+                let request = state.machine.retry(number)
                 if request != nil { state.mailboxes[number] = nil }
+                return (request, state.machine.place(of: number) ?? 0, state.machine.limit)
+            }
+            if let request {
+                ThreadTurn.begin(isReturning)
                 return request
             }
-            if let request { return request }
-            grant = box.wait(until: deadline) { $0 }
+            // About the time at which a session is due to this waiter if all threads use their turns.
+            let pause = ThreadTurn.length * (place / limit + 1)
+            let isShort = deadline.remaining.map { $0 < pause } ?? false
+            grant = box.wait(until: isShort ? deadline : .after(pause)) { $0 }
         }
         if grant == nil {
             let isAbandoned = state.withLock { state in
@@ -79,6 +84,7 @@ extension SessionPool {
             // The request was served at the last moment, so a grant is about to be delivered.
             grant = box.wait(until: .never) { $0 }
         }
+        ThreadTurn.begin(isReturning)
         switch grant {
         case .use(let pooled): return .use(pooled)
         case .open: return .open
@@ -119,7 +125,10 @@ extension SessionPool {
     func release(_ pooled: PooledSession, _ state: Lock<State>) {
         let isUsable = !pooled.session.isBroken && pooled.generation == module.generation
         let (action, box) = state.withLock { state -> (StateMachine<PooledSession>.Release, Mailbox?) in
-            let action = state.machine.release(pooled, isUsable: isUsable)
+            let isContended = state.machine.waiterCount > 0
+            if isContended { ThreadTurn.noteReturn() }
+            let action = state.machine.release(
+                pooled, isUsable: isUsable, keepsTurn: isContended && ThreadTurn.lasts)
             switch action {
             case .handOver(let number, _), .discardAndLetOpen(_, let number):
                 return (action, state.mailboxes.removeValue(forKey: number))

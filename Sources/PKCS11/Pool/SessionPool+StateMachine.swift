@@ -3,9 +3,9 @@ import KeyfobPrimitives
 extension SessionPool {
     /// Decides which thread may use which session. Decisions are made under the pool's lock and carried out outside it.
     ///
-    /// Waiters are served in order of arrival. A thread that returns at once may overtake one that has waited for less
-    /// than a millisecond (is not "ripe"): handing the session over at every signature would cost a thread switch each
-    /// time. A ripe waiter gets the next session that is returned. No session is idle while a ripe waiter waits.
+    /// Waiters are served in order of arrival. A thread whose turn lasts (see `ThreadTurn`) leaves its session idle
+    /// rather than handing it over, and usually takes it again at once. Waiters look for an idle session from time to
+    /// time, in case it does not.
     struct StateMachine<Lease: Sendable>: Sendable {
         /// The answer to a request for a session.
         enum Request: Sendable {
@@ -28,18 +28,13 @@ extension SessionPool {
             case discardAndLetOpen(Lease, Int)
         }
 
-        private struct Waiter {
-            let number: Int
-            var isRipe = false
-        }
-
         /// The maximum number of sessions; reduced if the token turns out to have room for fewer.
         private(set) var limit: Int
         /// The number of sessions: idle, leased, or about to be opened.
         private(set) var sessionCount = 0
         /// The most recently used session is last, and is taken first, since its data are still in the CPU caches.
         private(set) var idle: [Lease] = []
-        private var waiters: [Waiter] = []
+        private var waiters: [Int] = []
         private var lastNumber = 0
         private(set) var isClosed = false
 
@@ -64,37 +59,32 @@ extension SessionPool {
                 return .open
             }
             lastNumber += 1
-            waiters.append(Waiter(number: lastNumber))
+            waiters.append(lastNumber)
             return .wait(lastNumber)
         }
 
-        /// Records that a thread has waited for a millisecond. `nil` means that it goes on waiting for a grant.
-        mutating func ripen(_ number: Int) -> Request? {
-            guard let index = waiters.firstIndex(where: { $0.number == number }) else { return nil }
-            // Earlier waiters become ripe earlier, and so have had their chance.
-            if let lease = idle.popLast() {
-                waiters.remove(at: index)
-                return .use(lease)
-            }
-            if sessionCount < limit {
-                waiters.remove(at: index)
-                sessionCount += 1
-                return .open
-            }
-            waiters[index].isRipe = true
-            return nil
+        /// The number of threads that are served before this waiter; `nil` if it is being served.
+        func place(of number: Int) -> Int? { waiters.firstIndex(of: number) }
+
+        /// Serves a waiter if a session is idle or may be opened; `nil` means that it goes on waiting for a grant.
+        mutating func retry(_ number: Int) -> Request? {
+            guard let index = place(of: number), !idle.isEmpty || sessionCount < limit else { return nil }
+            waiters.remove(at: index)
+            return request()
         }
 
         /// Removes a waiter whose deadline has passed. Returns false if it has just been served and must take its
         /// grant.
         mutating func abandon(_ number: Int) -> Bool {
-            guard let index = waiters.firstIndex(where: { $0.number == number }) else { return false }
+            guard let index = place(of: number) else { return false }
             waiters.remove(at: index)
             return true
         }
 
         /// Returns a session, for further use or to be closed.
-        mutating func release(_ lease: Lease, isUsable: Bool) -> Release {
+        ///
+        /// - Parameter keepsTurn: Whether the session is left idle even if threads wait.
+        mutating func release(_ lease: Lease, isUsable: Bool, keepsTurn: Bool = false) -> Release {
             if isClosed {
                 sessionCount -= 1
                 return .discard(lease)
@@ -104,10 +94,7 @@ extension SessionPool {
                 if let number = nextOpener() { return .discardAndLetOpen(lease, number) }
                 return .discard(lease)
             }
-            if let first = waiters.first, first.isRipe {
-                waiters.removeFirst()
-                return .handOver(first.number, lease)
-            }
+            if !keepsTurn, !waiters.isEmpty { return .handOver(waiters.removeFirst(), lease) }
             idle.append(lease)
             return .nothing
         }
@@ -137,7 +124,7 @@ extension SessionPool {
         /// Closes the pool. Returns the sessions to close and the waiters to notify.
         mutating func close() -> (leases: [Lease], waiters: [Int]) {
             isClosed = true
-            let result = (idle, waiters.map(\.number))
+            let result = (idle, waiters)
             sessionCount -= idle.count
             idle.removeAll()
             waiters.removeAll()
@@ -145,10 +132,9 @@ extension SessionPool {
         }
 
         private mutating func nextOpener() -> Int? {
-            guard sessionCount < limit, let first = waiters.first else { return nil }
-            waiters.removeFirst()
+            guard sessionCount < limit, !waiters.isEmpty else { return nil }
             sessionCount += 1
-            return first.number
+            return waiters.removeFirst()
         }
     }
 }
