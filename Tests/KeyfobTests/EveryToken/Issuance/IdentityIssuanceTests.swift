@@ -463,8 +463,10 @@ extension EveryToken {
             let first = try await keychain.identities.create("web", .server("web"), issuer: SelfIssuer()).identity
             let renewals = 12
             let done = Lock(false)
+            // The closure must not hold `test`: it ends on another thread, maybe during the next test, and the end of
+            // `test` removes all objects of the token.
+            let other = try test.reopen()
             async let looking = try await BlockingExecutor.shared.run { () throws -> (Int, Set<Data>) in
-                let other = try test.reopen()
                 var seen: Set<Data> = []
                 var looks = 0
                 while !done.withLock({ $0 }) {
@@ -490,6 +492,7 @@ extension EveryToken {
             let (looks, seen) = try await looking
             print("\(looks) looks during \(renewals) renewals saw \(seen.count) versions")
             #expect(looks > renewals && seen.count > 2)
+            withExtendedLifetime(test) {}
         }
     }
 }
