@@ -19,6 +19,6 @@ struct KeyfobCommand: ParsableCommand {
             InitCommand.self, StatusCommand.self, UnlockCommand.self, LockCommand.self, SecretGet.self, SecretSet.self,
             SecretList.self, SecretRemove.self, SecretCommand.self, IdentityCommand.self, CertificateCommand.self,
             KeyCommand.self, TrustCommand.self, TokenCommand.self, DoctorCommand.self, URICommand.self,
-            KeychainCommand.self, ErrorCommand.self, CompletionCommand.self,
+            KeychainCommand.self, HelperCommand.self, ErrorCommand.self, CompletionCommand.self,
         ])
 }

@@ -21,9 +21,10 @@ import PKCS11
         }
         let status: ExitStatus
         // The only place where the name of the program matters. All other names mean keyfob.
-        switch arguments.first?.split(separator: "/").last.map(String.init) {
+        let name = arguments.first?.split(separator: "/").last.map(String.init) ?? ""
+        switch name {
         case "security": status = SecurityTool.run(Array(arguments.dropFirst()))
-        default: status = keyfob(Array(arguments.dropFirst()))
+        default: status = keyfob((HelperProgram(name: name)?.words ?? []) + arguments.dropFirst())
         }
         // _exit(2) instead of exit(3): the kernel frees the resources of the libraries much faster than their exit
         // handlers.

@@ -1,7 +1,9 @@
 /// Removes possible secrets from messages, which may be logged although the command line is not.
 enum SecretRedaction {
     /// The commands that take a secret, so that a superfluous argument may be one.
-    private static let commands: Set<String> = ["set", "edit", "generate", "init", "create", "unlock"]
+    private static let commands: Set<String> = [
+        "set", "edit", "generate", "init", "create", "unlock", "git",
+    ]
 
     /// Returns ArgumentParser's message without a value that the command does not take.
     ///

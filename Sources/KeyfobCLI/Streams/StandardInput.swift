@@ -61,7 +61,7 @@ enum StandardInput {
     }
 
     /// Duplicates the descriptor, so that the given one stays open when the copy is closed.
-    private static func copy(of descriptor: Int32) throws(KeychainError) -> OpenFile {
+    static func copy(of descriptor: Int32) throws(KeychainError) -> OpenFile {
         let name = descriptor == STDIN_FILENO ? "standard input" : "file descriptor \(descriptor)"
         let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
         guard copy >= 0 else { throw .file("read", name, errno) }

@@ -1,0 +1,20 @@
+/// The helpers, and the names under which other programs call them.
+enum HelperProgram: String, CaseIterable {
+    case git
+
+    /// The name of the program; `nil` if the program's configuration contains a whole command line.
+    var name: String? {
+        switch self {
+        case .git: "git-credential-keyfob"
+        }
+    }
+
+    /// The helper that a program name stands for.
+    init?(name: String) {
+        guard let found = Self.allCases.first(where: { $0.name == name }) else { return nil }
+        self = found
+    }
+
+    /// The words of the command.
+    var words: [String] { ["helper", rawValue] }
+}

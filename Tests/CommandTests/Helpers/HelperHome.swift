@@ -1,0 +1,68 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A user with an unattended keychain, in whose `PATH` the helpers are.
+struct HelperHome {
+    let home: TestHome
+
+    init() throws { self.init(try TestHome.unattended()) }
+
+    init(_ home: TestHome) {
+        self.home = home
+    }
+
+    /// Makes the links by which other programs find the helpers.
+    static func linked(_ home: TestHome? = nil) throws -> HelperHome {
+        let helpers = try home.map { HelperHome($0) } ?? HelperHome()
+        try FileManager.default.createDirectory(atPath: helpers.file("bin"), withIntermediateDirectories: false)
+        for name in ["git-credential-keyfob"] {
+            try FileManager.default.createSymbolicLink(
+                atPath: helpers.file("bin/" + name), withDestinationPath: Tool.commandPath)
+        }
+        return helpers
+    }
+
+    /// The path of a file of the test.
+    func file(_ name: String) -> String { home.directory.file(name) }
+
+    /// The environment of programs that call helpers.
+    var environment: [String: String] {
+        home.environment.merging([
+            "PATH": file("bin") + ":/usr/bin:/bin", "GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.org", "GIT_COMMITTER_NAME": "a",
+            "GIT_COMMITTER_EMAIL": "a@example.org",
+        ]) { $1 }
+    }
+
+    /// Runs a helper by the name under which other programs call it.
+    func call(
+        _ program: String, _ arguments: [String], _ input: String = "", environment more: [String: String] = [:]
+    ) throws -> Tool.Result {
+        try Tool(
+            file("bin/" + program), arguments, environment: environment.merging(more) { $1 }, input: Data(input.utf8)
+        ).run()
+    }
+
+    /// Runs a script of sh in the test's directory.
+    func run(_ script: String, environment more: [String: String] = [:]) throws -> Tool.Result {
+        try Tool(
+            "/bin/sh", ["-euc", "cd \"$1\"; " + script, "sh", home.directory.path],
+            environment: environment.merging(more) { $1 }
+        ).run()
+    }
+
+    /// Runs a script of sh in the test's directory; its failure is a failure of the test.
+    @discardableResult
+    func shell(_ script: String, environment more: [String: String] = [:]) throws -> String {
+        let result = try run(script, environment: more)
+        try #require(result.status == 0, "\(result.output)\(result.error)")
+        return result.output
+    }
+
+    /// The accounts and addresses of all passwords.
+    func accounts() throws -> [String] {
+        let items = try home.document(["ls"])["items"] as? [[String: Any]] ?? []
+        return items.map { "\($0["user"] ?? "")@\($0["name"] ?? "")" }.sorted()
+    }
+}
