@@ -23,7 +23,7 @@ extension CredentialHelper {
     }
 
     func report(_ failure: Failure) -> ExitStatus {
-        StandardError.write(ErrorForm.current.isJSON ? failure.json : failure.line)
+        StandardError.write(ErrorForm.current.isJSON ? failure.json : "keyfob: \(failure.oneLine)\n")
         return failure.status
     }
 
@@ -32,7 +32,14 @@ extension CredentialHelper {
     /// - Throws: The errors of `GlobalOptions.openKeychain`; `UsageError` if the PIN would come from standard input,
     ///   which has the request.
     func openKeychain(warmsUpToken: Bool = false) throws -> Keychain {
-        var options = global
+        try openKeychain(global, warmsUpToken: warmsUpToken)
+    }
+
+    /// Opens the keychain that `options` select.
+    ///
+    /// - Throws: The errors of `openKeychain(warmsUpToken:)`.
+    func openKeychain(_ options: GlobalOptions, warmsUpToken: Bool = false) throws -> Keychain {
+        var options = options
         options.noInput = true
         if ["stdin", "fd:0"].contains(options.pinSource ?? options.environmentPINSource) {
             throw UsageError(
@@ -47,10 +54,10 @@ extension CredentialHelper {
 }
 
 extension Failure {
-    /// The message and the hint on one line, for programs that show or log the last line of standard error.
-    var line: String {
+    /// The message and the hint on one line, for programs that show or log a single line.
+    var oneLine: String {
         let text = ([message] + (hint.map { [$0] } ?? [])).joined(separator: " ").replacing("\n", with: " ")
-        return "keyfob: \(TerminalSafe.text(text))\n"
+        return TerminalSafe.text(text)
     }
 }
 
@@ -58,13 +65,13 @@ extension Failure {
 enum HelperAnswer {
     /// Refuses a value that cannot be in one line, because the rest would be lines of their own in the protocol.
     ///
-    /// - Parameter what: The name of the value; the value itself is never shown.
+    /// - Parameter what: The noun for the value, which is never shown.
     /// - Throws: `KeychainError.unsupportedFormat`.
     static func requireOneLine(_ value: SecretBytes, _ what: String) throws {
         guard [0x0A, 0x0D, 0].allSatisfy({ value.firstIndex(of: $0) == nil }) else {
             throw KeychainError(
-                .unsupportedFormat, "the stored \(what) contains a line break or a NUL; it was not printed.",
-                hint: "Store it again without one: \(Wording.selected.keyfob("set NAME --replace"))")
+                .unsupportedFormat, "the \(what) contains a line break or a NUL; it was neither printed nor stored.",
+                hint: "Store a value of one line: \(Wording.selected.keyfob("set NAME --replace"))")
         }
     }
 
@@ -78,5 +85,11 @@ enum HelperAnswer {
                 hint: "Store text: \(Wording.selected.keyfob("set NAME --replace"))")
         }
         return text
+    }
+
+    /// The JSON object that a secret contains; `nil` if it is other text.
+    static func object(in secret: SecretBytes) -> JSONText? {
+        guard let json = JSONText(secret.copyBytes()), case .object = json else { return nil }
+        return json
     }
 }

@@ -1,11 +1,14 @@
-/// The helpers, and the names under which other programs call them.
-enum HelperProgram: String, CaseIterable {
-    case git
+import ArgumentParser
 
-    /// The name of the program; `nil` if the program's configuration contains a whole command line.
+/// The helpers, and the names under which other programs call them.
+enum HelperProgram: String, CaseIterable, ExpressibleByArgument {
+    case git, docker
+
+    /// The name of the program; `nil` if the configuration of the other program contains a whole command line.
     var name: String? {
         switch self {
         case .git: "git-credential-keyfob"
+        case .docker: "docker-credential-keyfob"
         }
     }
 

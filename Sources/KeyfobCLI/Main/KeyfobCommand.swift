@@ -5,7 +5,7 @@ import ArgumentParser
 /// Commands are synchronous: the library blocks while the token does, and starting the concurrency runtime would only
 /// delay the output.
 struct KeyfobCommand: ParsableCommand {
-    static let version = "0.1.0"
+    static let version = ProductVersion.text
 
     static let configuration = CommandConfiguration(
         "keyfob", "A keychain that is protected by a PKCS#11 token.",

@@ -2,7 +2,7 @@
 enum SecretRedaction {
     /// The commands that take a secret, so that a superfluous argument may be one.
     private static let commands: Set<String> = [
-        "set", "edit", "generate", "init", "create", "unlock", "git",
+        "set", "edit", "generate", "init", "create", "unlock", "git", "docker", "cargo", "keyring",
     ]
 
     /// Returns ArgumentParser's message without a value that the command does not take.

@@ -12,10 +12,10 @@ final class AuthenticatedServer {
 
     /// Starts the server, and waits until it listens.
     ///
-    /// - Parameter challenge: The header `WWW-Authenticate` of a refusal.
-    init(_ home: HelperHome, challenge: String = "Basic realm=\"test\"") throws {
+    /// - Parameter isSecure: Whether it speaks TLS, with the files `server.pem` and `server.key`.
+    init(_ home: HelperHome, isSecure: Bool = false) throws {
         let script = """
-            import http.server, os, sys, urllib.parse
+            import http.server, os, ssl, sys
             class Handler(http.server.SimpleHTTPRequestHandler):
                 def do_GET(self):
                     given = self.headers.get("Authorization", "")
@@ -23,13 +23,17 @@ final class AuthenticatedServer {
                     with open("../allowed") as file: allowed = file.read().splitlines()
                     if given and given in allowed: return super().do_GET()
                     self.send_response(401)
-                    self.send_header("WWW-Authenticate", sys.argv[1])
+                    self.send_header("WWW-Authenticate", 'Basic realm="test"')
                     self.send_header("Content-Length", "0")
                     self.end_headers()
                 def log_message(self, *arguments): pass
             os.makedirs("www", exist_ok=True)
             os.chdir("www")
             server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+            if sys.argv[1] == "true":
+                context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+                context.load_cert_chain("../server.pem", "../server.key")
+                server.socket = context.wrap_socket(server.socket, server_side=True)
             print(server.server_address[1], flush=True)
             server.serve_forever()
             """
@@ -40,7 +44,10 @@ final class AuthenticatedServer {
             close(null)
         }
         process = try SpawnedProcess(
-            ["/bin/sh", "-c", "cd \"$1\" && exec python3 -c \"$2\" \"$3\"", "sh", home.home.directory.path, script, challenge],
+            [
+                "/bin/sh", "-c", "cd \"$1\" && exec python3 -c \"$2\" \"$3\"", "sh", home.home.directory.path, script,
+                "\(isSecure)",
+            ],
             environment: ["PATH": "/usr/bin:/bin"], streams: (null, pipe.writing, null))
         var port = ""
         var byte: UInt8 = 0

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import TestSupport
 import Testing
 
@@ -12,11 +13,19 @@ struct HelperHome {
         self.home = home
     }
 
+    /// The home directory of the user that runs the tests, for programs that are installed there.
+    ///
+    /// `HOME` is another directory in test runs.
+    static let installations: String = {
+        guard let user = unsafe getpwuid(getuid()) else { return "/root" }
+        return unsafe String(cString: user.pointee.pw_dir)
+    }()
+
     /// Makes the links by which other programs find the helpers.
     static func linked(_ home: TestHome? = nil) throws -> HelperHome {
         let helpers = try home.map { HelperHome($0) } ?? HelperHome()
         try FileManager.default.createDirectory(atPath: helpers.file("bin"), withIntermediateDirectories: false)
-        for name in ["git-credential-keyfob"] {
+        for name in ["git-credential-keyfob", "docker-credential-keyfob", "cargo-credential-keyfob", "keyring"] {
             try FileManager.default.createSymbolicLink(
                 atPath: helpers.file("bin/" + name), withDestinationPath: Tool.commandPath)
         }
