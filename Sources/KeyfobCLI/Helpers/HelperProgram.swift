@@ -2,13 +2,14 @@ import ArgumentParser
 
 /// The helpers, and the names under which other programs call them.
 enum HelperProgram: String, CaseIterable, ExpressibleByArgument {
-    case git, docker
+    case git, docker, cargo
 
     /// The name of the program; `nil` if the configuration of the other program contains a whole command line.
     var name: String? {
         switch self {
         case .git: "git-credential-keyfob"
         case .docker: "docker-credential-keyfob"
+        case .cargo: "cargo-credential-keyfob"
         }
     }
 
