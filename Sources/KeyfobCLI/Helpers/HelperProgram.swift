@@ -2,7 +2,7 @@ import ArgumentParser
 
 /// The helpers, and the names under which other programs call them.
 enum HelperProgram: String, CaseIterable, ExpressibleByArgument {
-    case git, docker, cargo
+    case git, docker, cargo, keyring
 
     /// The name of the program; `nil` if the configuration of the other program contains a whole command line.
     var name: String? {
@@ -10,6 +10,7 @@ enum HelperProgram: String, CaseIterable, ExpressibleByArgument {
         case .git: "git-credential-keyfob"
         case .docker: "docker-credential-keyfob"
         case .cargo: "cargo-credential-keyfob"
+        case .keyring: "keyring"
         }
     }
 
