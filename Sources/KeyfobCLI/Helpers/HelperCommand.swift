@@ -10,6 +10,6 @@ struct HelperCommand: ParsableCommand {
             "keyfob helper git --help"),
         discussion: "No helper asks questions. A locked keychain is an error, so unlock it first: keyfob unlock",
         subcommands: [
-            GitHelper.self, DockerHelper.self, CargoHelper.self, KeyringHelper.self,
+            GitHelper.self, DockerHelper.self, CargoHelper.self, KeyringHelper.self, KubectlHelper.self, AWSHelper.self,
         ])
 }

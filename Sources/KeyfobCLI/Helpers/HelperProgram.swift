@@ -2,7 +2,7 @@ import ArgumentParser
 
 /// The helpers, and the names under which other programs call them.
 enum HelperProgram: String, CaseIterable, ExpressibleByArgument {
-    case git, docker, cargo, keyring
+    case git, docker, cargo, keyring, kubectl, aws
 
     /// The name of the program; `nil` if the configuration of the other program contains a whole command line.
     var name: String? {
@@ -11,6 +11,7 @@ enum HelperProgram: String, CaseIterable, ExpressibleByArgument {
         case .docker: "docker-credential-keyfob"
         case .cargo: "cargo-credential-keyfob"
         case .keyring: "keyring"
+        case .kubectl, .aws: nil
         }
     }
 
