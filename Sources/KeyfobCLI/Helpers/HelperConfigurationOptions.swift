@@ -1,0 +1,28 @@
+import ArgumentParser
+
+/// The options of the commands that change the configuration of other programs.
+struct HelperConfigurationOptions: ParsableArguments {
+    @Flag(help: "Also change the configuration of git or docker.")
+    var configure = false
+
+    @Option(
+        help: ArgumentHelp(
+            "With docker: change the configuration for this registry only; may be repeated.", valueName: "host"))
+    var registry: [String] = []
+
+    /// The state of the helpers.
+    ///
+    /// - Throws: `UsageError` for a registry without docker; the errors of `HelperReport`.
+    func reports(_ helpers: [HelperProgram], in folder: HelperLink.Folder) throws -> [HelperReport] {
+        guard registry.isEmpty || helpers.contains(.docker) else {
+            throw UsageError("only docker has registries; nothing was changed.", hint: "Leave out --registry")
+        }
+        let programs = helpers.distinct
+        // Nothing is changed if one of the links belongs to another program.
+        for name in programs.compactMap(\.name) { try HelperLink(name, in: folder).requireOwn() }
+        return try programs.map { program in
+            let registries = program == .docker ? registry : []
+            return try HelperReport(HelperConfiguration(program: program, registries: registries), in: folder)
+        }
+    }
+}
