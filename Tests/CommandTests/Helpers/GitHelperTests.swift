@@ -167,15 +167,17 @@ import Testing
     // MARK: Bad input
 
     @Test(arguments: [
-        "protocol", "protocol=https", "host=example.org", "path=x", "", "protocol=ht\u{0}tps\nhost=example.org",
+        "protocol", "protocol=https", "host=example.org", "path=x", "", "protocol=ht<NUL>tps\nhost=example.org",
         "protocol=https\nhost=example.org\r", "protocol=https\nhost=example.org:99999", "protocol=https\nhost=a b",
         "protocol=https\nhost=a/b", "protocol=ht:tps\nhost=example.org", "protocol=https\nhost=example.org\npath=a\u{1}b",
         "protocol=https\nhost=example.org\nusername=al", "protocol=https\nhost=example.org\npassword=x",
         "protocol=https\nhost=example.org\nusername=al\npassword=x\npassword_expiry_utc=soon",
-        "protocol=https\nhost=example.org\nusername=al\npassword=x\npassword_expiry_utc=1\u{0}",
+        "protocol=https\nhost=example.org\nusername=al\npassword=x\npassword_expiry_utc=1<NUL>",
     ])
     func `a malformed request is one line of error and changes nothing`(request: String) throws {
         try store("keep", "kept")
+        // The log of the tests ends at a NUL.
+        let request = request.replacing("<NUL>", with: "\u{0}")
         let result = try helpers.call("git-credential-keyfob", ["store"], request + "\n")
         #expect(result.status == 2 && result.output.isEmpty, "\(result.output)")
         #expect(result.error.hasPrefix("keyfob: ") && result.error.count(where: { $0 == "\n" }) == 1, "\(result.error)")
