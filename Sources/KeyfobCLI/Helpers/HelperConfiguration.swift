@@ -36,6 +36,8 @@ struct HelperConfiguration {
         case .git:
             guard ProgramLookup.failure(of: "git") == 0 else { return nil }
             let result = try Self.git("--get-all", "credential.helper")
+            // 1: the configuration has no such line.
+            if result.status != 1 { try Self.require(result) }
             let lines = String(decoding: result.output, as: UTF8.self).split(separator: "\n")
             return lines.contains { $0 == "keyfob" || $0.hasPrefix("keyfob ") }
         case .docker: return try DockerConfiguration().callsHelper(for: registries)
@@ -73,8 +75,9 @@ struct HelperConfiguration {
     }
 
     private static func git(_ arguments: String...) throws -> ProgramRun.Result {
+        // In a directory with a damaged repository git would read no configuration.
         try ProgramRun.run(
-            ["git", "config", "--global"] + arguments, isUsers: true, deadline: .after(patience))
+            ["git", "-C", "/", "config", "--global"] + arguments, isUsers: true, deadline: .after(patience))
     }
 
     private static func require(_ result: ProgramRun.Result) throws {
