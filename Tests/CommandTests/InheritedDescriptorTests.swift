@@ -32,7 +32,7 @@ import Testing
     ])
     func `no file of the keychain is read as a PIN or a certificate`(command: String) throws {
         let household = try TestHome()
-        let made = try household.keyfob(["init", "--pin-source", "env:P"], environment: ["P": "sesame"])
+        let made = try household.keyfob(["init", "--pin-source", "env:P"], environment: ["P": "opensesame"])
         #expect(made.status == 0, "\(made.error)")
         try household.set("a", "one")
         #expect(try household.keyfob(["lock"]).status == 0)

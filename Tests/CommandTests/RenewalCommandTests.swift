@@ -135,14 +135,14 @@ import Testing
     @Test func `from cron and systemd, a sealed keychain is renewed with its credential alone`() throws {
         let home = try IdentityHome()
         let base = ["HOME": home.file("run"), "XDG_RUNTIME_DIR": home.file("run")]
-        let pass = try home.directory.write(Array("sesame\n".utf8), to: "keyfob.pin")
+        let pass = try home.directory.write(Array("opensesame\n".utf8), to: "keyfob.pin")
         func run(_ words: String..., with more: [String: String] = [:]) throws -> Tool.Result {
             // Neither a terminal nor an input, as cron and systemd start programs.
             try Tool(
                 "/usr/bin/setsid", ["--wait", Tool.keyfob([]).path] + words, environment: base.merging(more) { $1 }
             ).run()
         }
-        try #require(try run("init", "--pin-source", "env:PASS", with: ["PASS": "sesame"]).status == 0)
+        try #require(try run("init", "--pin-source", "env:PASS", with: ["PASS": "opensesame"]).status == 0)
         let issuer = ["identity", "create", "web", "--dns", "web.example", "--self-signed"]
         try #require(
             try Tool.keyfob(issuer, environment: base).run().status == 0)

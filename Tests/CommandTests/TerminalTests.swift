@@ -177,7 +177,7 @@ import Testing
     }
 
     @Test func `a command that has to ask in the background asks when it is brought to the foreground`() throws {
-        let household = try TestHome.withPassphrase("sesame")
+        let household = try TestHome.withPassphrase("opensesame")
         let terminal = try PseudoTerminal()
         let job = household.directory.file("job")
         let variables = ["PS1": "PS: ", "K": Tool.keyfob([]).path, "J": job]
@@ -187,7 +187,7 @@ import Testing
             // Until then the terminal has the settings that bash uses while a line is edited.
             for _ in 0..<12_000 where !Self.isStopped(job) { usleep(10_000) }
             _ = terminal.type(["fg\r"], after: "PS: ").wait()
-            _ = terminal.type(["sesame\r"], after: "\"login\": ").wait()
+            _ = terminal.type(["opensesame\r"], after: "\"login\": ").wait()
             _ = terminal.type(["exit\r"], after: "PS: ").wait()
         }.start()
         let script = "exec setsid --ctty --wait timeout --foreground -s KILL 200 \"$@\" < \"$0\" > \"$0\" 2>&1"

@@ -14,7 +14,7 @@ import Testing
     }
 
     private static let hook = ["identity", "renew", "web", "--force", "--exec", "env > FILE"]
-    private static let command = ["--pin-source", "cmd:env > FILE; echo sesame"]
+    private static let command = ["--pin-source", "cmd:env > FILE; echo opensesame"]
 
     static let rows = [
         Row(testDescription: "the option, a hook", arguments: hook + ["--pin-source", "env:OURS"]),
@@ -52,7 +52,7 @@ import Testing
     @Test(arguments: rows) func `no child process gets the variable`(_ row: Row) throws {
         let household = try TestHome()
         try #require(
-            household.keyfob(["init", "--pin-source", "env:FIRST"], environment: ["FIRST": "sesame"]).status == 0)
+            household.keyfob(["init", "--pin-source", "env:FIRST"], environment: ["FIRST": "opensesame"]).status == 0)
         try #require(
             household.keyfob(["identity", "create", "web", "--cn", "web.example", "--self-signed"]).status == 0)
         try household.set("note", "a note")
@@ -69,10 +69,10 @@ import Testing
         if row.isLocked { try #require(household.keyfob(["lock"]).status == 0) }
         let seen = household.directory.file("environment")
         func put(_ text: String) -> String { text.replacing("FILE", with: seen) }
-        let environment = row.environment.mapValues(put).merging(["OURS": "sesame", "THEIRS": "open"]) { $1 }
+        let environment = row.environment.mapValues(put).merging(["OURS": "opensesame", "THEIRS": "open"]) { $1 }
         let result = try household.keyfob(row.arguments.map(put), environment: environment)
         let lines = try String(contentsOfFile: seen, encoding: .utf8).split(separator: "\n")
         #expect(lines.contains("THEIRS=open"), "\(result.error)")
-        #expect(!lines.contains { $0.hasPrefix("OURS=") || $0.hasPrefix("KEYFOB_") || $0.contains("sesame") })
+        #expect(!lines.contains { $0.hasPrefix("OURS=") || $0.hasPrefix("KEYFOB_") || $0.contains("opensesame") })
     }
 }

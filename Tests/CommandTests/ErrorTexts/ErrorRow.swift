@@ -91,12 +91,12 @@ extension ErrorRow {
             code: "pin.locked", message: [#"the PIN of token "card" must be changed"#], hint: ["keyfob token pin change card"]),
         ErrorRow(
             testDescription: "no PIN and no way to ask", home: .empty,
-            before: "PASS=sesame keyfob init -q --pin-source env:PASS; keyfob lock -q", attempt: "keyfob get a", status: 6,
+            before: "PASS=opensesame keyfob init -q --pin-source env:PASS; keyfob lock -q", attempt: "keyfob get a", status: 6,
             code: "pin.required", message: [#"keychain "login" is locked"#, "no terminal to ask"],
             hint: ["--pin-source file:… | credential:… | env:…", "keyfob unlock login"]),
         ErrorRow(
             testDescription: "wrong passphrase of a keychain", home: .empty,
-            before: "PASS=sesame keyfob init -q --pin-source env:PASS; keyfob lock -q; secret barley bad",
+            before: "PASS=opensesame keyfob init -q --pin-source env:PASS; keyfob lock -q; secret barley bad",
             attempt: "keyfob get a --pin-source file:bad", status: 5, code: "passphrase.incorrect",
             message: [#"wrong passphrase for keychain "login""#], hint: ["(file:bad)", "You can try again"],
             details: ["keychain"]),
@@ -231,7 +231,7 @@ extension ErrorRow {
             testDescription: "no keychain yet", home: .empty, attempt: "keyfob get a", status: 3,
             code: "keychain.not_initialized", message: ["there is no keychain yet"], hint: ["keyfob init"]),
         ErrorRow(
-            testDescription: "unsafe file", home: .empty, before: "secret sesame pass; chmod 644 pass",
+            testDescription: "unsafe file", home: .empty, before: "secret opensesame pass; chmod 644 pass",
             attempt: "keyfob init --pin-source file:pass", status: 12, code: "file.unsafe",
             message: ["pass can be read by other users (mode 0644)"], hint: ["chmod 600 pass", "--insecure-file"],
             details: ["mode", "path"]),

@@ -6,7 +6,7 @@ import Testing
 @Suite struct DefaultKeychainTests {
     @Test(arguments: [
         ["init", "--keychain", "trial", "--unattended"], ["keychain", "create", "trial", "--unattended"],
-        ["keychain", "create", "trial", "--pin-source", "cmd:echo sesame"],
+        ["keychain", "create", "trial", "--pin-source", "cmd:echo opensesame"],
     ])
     func `keychain create, and init --unattended with another name, make no default keychain`(command: [String]) throws {
         let household = try TestHome()
@@ -22,7 +22,7 @@ import Testing
         #expect(refused.hint.contains("keyfob keychain default NAME"), "\(refused.hint)")
         #expect(refused.hint.contains("There are: trial"), "\(refused.hint)")
 
-        let first = try household.document(["init", "--pin-source", "cmd:echo sesame"])
+        let first = try household.document(["init", "--pin-source", "cmd:echo opensesame"])
         #expect(first["keychain"] as? String == "login")
         #expect(first["default"] as? Bool == true)
         try household.set("a", "value")
@@ -32,10 +32,10 @@ import Testing
 
     @Test func `init makes a named keychain the default if there is no other`() throws {
         let household = try TestHome()
-        let made = try household.document(["init", "--keychain", "work", "--pin-source", "cmd:echo sesame"])
+        let made = try household.document(["init", "--keychain", "work", "--pin-source", "cmd:echo opensesame"])
         #expect(made["default"] as? Bool == true)
         #expect(try household.keyfob(["keychain", "default"]).output == "work\n")
-        let other = try household.document(["init", "--keychain", "other", "--pin-source", "cmd:echo sesame"])
+        let other = try household.document(["init", "--keychain", "other", "--pin-source", "cmd:echo opensesame"])
         #expect(other["default"] as? Bool == false)
         #expect(try household.keyfob(["keychain", "default"]).output == "work\n")
     }

@@ -29,7 +29,7 @@ struct FullDiskTests {
     static let rows = [
         Row(testDescription: "init", command: "keyfob init --unattended", step: 7, isFirst: true),
         Row(
-            testDescription: "init, passphrase", command: "PASS=sesame keyfob init --pin-source env:PASS", step: 11,
+            testDescription: "init, passphrase", command: "PASS=opensesame keyfob init --pin-source env:PASS", step: 11,
             isFirst: true),
         Row(testDescription: "keychain create", command: "keyfob keychain create second --unattended", step: 11),
         Row(testDescription: "secret set", command: "printf value | keyfob set new --stdin"),

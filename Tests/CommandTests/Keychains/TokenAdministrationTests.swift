@@ -184,7 +184,7 @@ import Testing
     }
 
     @Test func `a PIN that a passphrase seals is not changed`() throws {
-        let household = try TestHome.withPassphrase("sesame")
+        let household = try TestHome.withPassphrase("opensesame")
         let new = try household.directory.write(Array("new-pin".utf8), to: "new")
         let refused = try household.keyfob(["token", "pin", "change", "--new-pin-source", "file:" + new])
         #expect(refused.status == 12 && refused.error.contains("seals it"), "\(refused.error)")

@@ -96,7 +96,7 @@ import Testing
         }
         #expect(again["default"] as? Bool == true && again["token_new"] as? Bool == false)
         for name in ["unlocked", "recovery_file"] { #expect(again[name] is NSNull, "\(name)") }
-        let locked = try TestHome.withPassphrase("sesame")
+        let locked = try TestHome.withPassphrase("opensesame")
         #expect(try locked.document(command)["unlocked"] as? Bool == false)
     }
 

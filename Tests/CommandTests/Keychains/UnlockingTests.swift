@@ -6,7 +6,7 @@ import Testing
 /// Errors and limits of unlocking and locking.
 @Suite struct UnlockingTests {
     @Test func `an empty line is not reported as a wrong passphrase`() throws {
-        let household = try TestHome.withPassphrase("sesame")
+        let household = try TestHome.withPassphrase("opensesame")
         let unlock = try household.keyfob(["unlock"], typing: [""])
         #expect(unlock.result.status == 6)
         #expect(unlock.result.error == "keyfob: nothing was entered where a passphrase is needed.\n")
@@ -26,9 +26,9 @@ import Testing
         ("--pin-source file:/dev/fd/3 --insecure-file --timeout 200s 3<fifo", 0),
     ] as [(String, Int32)])
     func `every passphrase source is waited for until the deadline`(words: String, status: Int32) throws {
-        let household = try TestHome.withPassphrase("sesame")
+        let household = try TestHome.withPassphrase("opensesame")
         // Without a newline if the writer closes its end.
-        let line = words.contains("3<>") ? "sesame\\n" : "sesame"
+        let line = words.contains("3<>") ? "opensesame\\n" : "opensesame"
         let writes =
             status == 0 ? "timeout 220 sh -c 'sleep 1; printf \"\(line)\" >fifo; :' >/dev/null 2>&1 &" : ""
         let script = "cd \"$1\"; mkfifo fifo; \(writes) exec timeout \(status == 0 ? 210 : 60) \"$0\" unlock \(words)"
@@ -42,7 +42,7 @@ import Testing
 
     @Test func `a stored passphrase source is reported, and --pin-source prompt replaces it if it fails`() throws {
         let household = try TestHome()
-        let pass = try household.directory.write(Array("sesame\n".utf8), to: "pass")
+        let pass = try household.directory.write(Array("opensesame\n".utf8), to: "pass")
         let made = try household.keyfob(["init", "--pin-source", "file:" + pass])
         #expect(made.output.contains("From now on, the passphrase comes from file:\(pass)"), "\(made.output)")
         let other = try household.document(["keychain", "create", "other", "--pin-source", "cmd:cat \(pass)"])
@@ -57,16 +57,16 @@ import Testing
             let failure = try household.failure(["unlock", name])
             #expect(failure.hint.contains("keyfob unlock \(name) --pin-source prompt"), "\(failure.hint)")
         }
-        let typed = try household.keyfob(["unlock", "--pin-source", "prompt"], typing: ["sesame"])
+        let typed = try household.keyfob(["unlock", "--pin-source", "prompt"], typing: ["opensesame"])
         #expect(typed.result.status == 0, "\(typed.result.error)")
         #expect(try household.keyfob(["get", "a"]).output == "value\n")
     }
 
     @Test func `an unlocked keychain is not reported as locked if questions cannot be asked`() throws {
-        let household = try TestHome.withPassphrase("sesame")
+        let household = try TestHome.withPassphrase("opensesame")
         #expect(try household.failure(["unlock"]).code == "pin.required")
         #expect(try household.keyfob(["unlock"]).error.contains("is locked and there is no terminal"))
-        #expect(try household.keyfob(["unlock", "--pin-source", "env:P"], environment: ["P": "sesame"]).status == 0)
+        #expect(try household.keyfob(["unlock", "--pin-source", "env:P"], environment: ["P": "opensesame"]).status == 0)
         let again = try household.keyfob(["unlock"])
         #expect(again.status == 6 && again.error.contains("is unlocked; to unlock it anew takes its passphrase"))
     }
@@ -77,7 +77,7 @@ import Testing
         // In memory, because a directory on a disk is not used.
         let memory = try TemporaryDirectory(in: "/dev/shm")
         let runtime = memory.file("keyfob")
-        let environment = ["P": "sesame", "XDG_RUNTIME_DIR": memory.path]
+        let environment = ["P": "opensesame", "XDG_RUNTIME_DIR": memory.path]
         try FileManager.default.createDirectory(atPath: runtime, withIntermediateDirectories: false)
         try #require(unsafe chown(runtime, 65_533, 65_533) == 0)
         let made = try household.keyfob(["init", "--pin-source", "env:P"], environment: environment)
@@ -124,7 +124,7 @@ import Testing
     }
 
     @Test func `a token whose file is repeatedly emptied by logins is never reported as missing`() throws {
-        let household = try TestHome.withPassphrase("sesame")
+        let household = try TestHome.withPassphrase("opensesame")
         // SoftHSM empties the file and rewrites it at every login. One process does both here: if programs had to be
         // started in between, a busy machine would leave the file empty for longer.
         let script = """

@@ -51,7 +51,7 @@ struct QuickstartTests {
         #expect(result.status == 0, "\(result.output)\(result.error)")
         #expect(try FileManager.default.contentsOfDirectory(atPath: household.directory.file("home")).isEmpty)
         #expect(!result.output.contains("keychain rm"), "\(result.output)")
-        let made = try household.document(["init", "--pin-source", "cmd:echo sesame"])
+        let made = try household.document(["init", "--pin-source", "cmd:echo opensesame"])
         #expect(made["changed"] as? Bool == true)
         #expect(made["keychain"] as? String == "login")
     }
