@@ -1,7 +1,7 @@
 /// The purpose of a PIN or passphrase: the texts of the prompt and of the errors.
 public struct PINPurpose: Sendable, Hashable {
     /// The prompt on a terminal, without the colon.
-    public let prompt: String
+    public private(set) var prompt: String
 
     /// Whether it is a new secret, which is asked for twice.
     public let confirms: Bool
@@ -49,6 +49,33 @@ public struct PINPurpose: Sendable, Hashable {
             remedies: [giveSource(.pinSource), Remedy("Or unlock first", .unlock(keychain: keychain))])
         purpose.secretName = "passphrase"
         purpose.remediesOfFailure = [typing("passphrase", keychain)]
+        return purpose
+    }
+
+    /// The recovery code of a keychain.
+    public static func recoveryCode(keychain: String) -> PINPurpose {
+        var purpose = PINPurpose(
+            prompt: "Recovery code of keychain \"\(keychain)\"",
+            absence: "the recovery code of keychain \"\(keychain)\" is needed and there is no terminal to ask for it.",
+            remedies: [giveSource(.pinSource)])
+        purpose.secretName = "recovery code"
+        return purpose
+    }
+
+    /// The same purpose after a wrong answer.
+    var afterWrongAnswer: PINPurpose {
+        var purpose = self
+        let remark = "Wrong \(secretName). "
+        if !prompt.hasPrefix(remark) { purpose.prompt = remark + prompt }
+        return purpose
+    }
+
+    /// The same purpose for changing the protection of a keychain, which may be unlocked.
+    func forChange(ofKeychain name: String) -> PINPurpose {
+        var purpose = self
+        purpose.absence = "changing how keychain \"\(name)\" opens takes its \(secretName), and there is no terminal "
+            + "to ask for it."
+        purpose.remedies = [Self.giveSource(.pinSource)]
         return purpose
     }
 

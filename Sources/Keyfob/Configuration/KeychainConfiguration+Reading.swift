@@ -25,6 +25,14 @@ extension KeychainConfiguration {
         self.module = module
         self.unlockTimeout = unlockTimeout
         self.created = created
+        if let value = file["newName"] {
+            guard let text = value.text else { return nil }
+            newName = text
+        }
+        if let value = file["unlockOnUse"] {
+            guard case .boolean(let flag) = value else { return nil }
+            unlockOnUse = flag
+        }
         if let source = file["pinSource"] {
             guard let text = source.text else { return nil }
             pinSource = resolved(pinSource: text)

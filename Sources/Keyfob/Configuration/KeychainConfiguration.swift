@@ -15,6 +15,8 @@ public struct KeychainConfiguration: Encodable, Sendable {
     public var schema: String
     /// The name of the keychain.
     public var name: String
+    /// The name that the keychain is being given; with it, the file is valid before and after its directory is renamed.
+    package var newName: String?
     /// The identifier of the keychain, which does not depend on its name.
     public var uuid: UUID
     /// The token, as an RFC 7512 URI; never a slot number.
@@ -29,6 +31,8 @@ public struct KeychainConfiguration: Encodable, Sendable {
     public var recoverySeal: PassphraseSeal?
     /// The seconds until an unlocked keychain locks itself, up to ``UnlockedState/longestTimeout``; 0 for never.
     public var unlockTimeout: Int
+    /// Whether a secret that a person enters for one command keeps the keychain unlocked; `nil` for the default.
+    package var unlockOnUse: Bool?
     /// The access groups of programs that use Apple's functions and choose none; `nil` for the group without a name.
     public var accessGroups: [String]?
     /// The `CKA_ID` of the key that seals the keychain, in hexadecimal digits.
@@ -42,8 +46,8 @@ public struct KeychainConfiguration: Encodable, Sendable {
     public var created: Date
 
     private enum CodingKeys: String, CodingKey {
-        case schema, name, uuid, token, module, pinSource, sealedPIN, recoverySeal, unlockTimeout, accessGroups
-        case wrappingKeyID, wrapSuite, created
+        case schema, name, newName, uuid, token, module, pinSource, sealedPIN, recoverySeal, unlockTimeout, unlockOnUse
+        case accessGroups, wrappingKeyID, wrapSuite, created
     }
 
     /// The wrap suite of a keychain whose token wraps no keys.
@@ -90,6 +94,11 @@ extension KeychainConfiguration {
 
     /// The lock of the processes that write to the token.
     var lockFile: URL { file("lock") }
+
+    /// The lock of the processes that change the configuration.
+    ///
+    /// It differs from ``lockFile``, because a writer to the token may record the token's label.
+    var configurationLock: URL { file("keychain.lock") }
 
     /// The file of the configuration.
     var configurationFile: URL { file(Self.fileName) }

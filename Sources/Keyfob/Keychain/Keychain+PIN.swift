@@ -32,7 +32,7 @@ extension Keychain {
         }
         try requireLogin()
         // A sealed PIN is verified by opening its seal. Any other PIN is only compared, so that it is not sent twice.
-        let given = try pin(from: read(source, pinPurpose), isRecoveryCode: false)
+        let given = try pin(readFrom: source, pinPurpose)
         guard configuration.sealedPIN == nil else { return }
         _ = try vaultKeys()
         guard let known = lockState.withLock({ $0.pin }) else {
@@ -42,6 +42,56 @@ extension Keychain {
         guard known == given else {
             throw KeychainError(.pinIncorrect, "this is not the PIN of keychain \"\(name)\".")
         }
+    }
+
+    /// Reads a secret and returns the PIN that it gives.
+    ///
+    /// A person who enters a wrong passphrase or recovery code is asked again. A token counts its wrong PINs, so a PIN
+    /// is asked for once.
+    ///
+    /// - Parameters:
+    ///   - source: The source of the secret.
+    ///   - purpose: The purpose of the secret.
+    ///   - isRecoveryCode: Whether the source gives the recovery code.
+    ///   - tries: How often a person is asked.
+    /// - Returns: The PIN.
+    /// - Throws: `KeychainError`; the errors of reading the source and of `pin(from:isRecoveryCode:stored:)`.
+    func pin(
+        readFrom source: PINSource, _ purpose: PINPurpose, isRecoveryCode: Bool = false, tries: Int = 3
+    ) throws -> SecretBytes {
+        let secret = try read(source, purpose)
+        do {
+            return try pin(from: secret, isRecoveryCode: isRecoveryCode, stored: source.isInteractive ? nil : source)
+        } catch let error as KeychainError where source.isInteractive && tries > 1 {
+            guard error.code == .passphraseIncorrect || isRecoveryCode && error.code == .invalidArgument else {
+                throw error
+            }
+            return try pin(
+                readFrom: source, purpose.afterWrongAnswer, isRecoveryCode: isRecoveryCode, tries: tries - 1)
+        }
+    }
+
+    /// Reads the recovery code and returns the PIN that it unseals.
+    ///
+    /// The keychain's own source gives its passphrase, so only a source of the caller is read, or a person is asked.
+    ///
+    /// - Throws: `KeychainError`; `refused` if the keychain has no recovery code, and the errors of `pin(readFrom:_:)`.
+    func pinFromRecoveryCode() throws -> SecretBytes {
+        try requireRecoveryCode()
+        return try pin(
+            readFrom: options.pinSource ?? .prompt, .recoveryCode(keychain: name), isRecoveryCode: true)
+    }
+
+    /// The seal of the recovery code.
+    ///
+    /// - Throws: `KeychainError` with code `refused` if the keychain has no recovery code.
+    @discardableResult
+    private func requireRecoveryCode() throws -> PassphraseSeal {
+        guard let seal = configuration.recoverySeal else {
+            throw KeychainError(
+                .refused, "keychain \"\(name)\" has no recovery code.", details: ["keychain": name])
+        }
+        return seal
     }
 
     func read(_ source: PINSource, _ purpose: PINPurpose) throws -> SecretBytes {
@@ -70,9 +120,7 @@ extension Keychain {
     func pin(from secret: SecretBytes, isRecoveryCode: Bool, stored: PINSource? = nil) throws -> SecretBytes {
         let uuid = configuration.uuid.uuidString.lowercased()
         if isRecoveryCode {
-            guard let seal = configuration.recoverySeal else {
-                throw KeychainError(.refused, "keychain \"\(name)\" has no recovery code.")
-            }
+            let seal = try requireRecoveryCode()
             return try seal.open(with: RecoveryCode(parsing: secret).text, keychain: uuid, purpose: .recovery)
         }
         guard let seal = configuration.sealedPIN else { return secret }

@@ -42,7 +42,8 @@ extension Keychain {
     ///
     /// - Parameters:
     ///   - timeout: Seconds until the keychain locks itself; 0 for never, `nil` for the keychain's configured timeout.
-    ///   - secret: The passphrase or PIN; `nil` to take it from the first source that has one.
+    ///   - secret: The passphrase, PIN or recovery code; `nil` to take a passphrase or PIN from the first source that
+    ///     has one, and a recovery code from ``Options/pinSource`` or a person.
     ///   - isRecoveryCode: Whether `secret` is the text of the keychain's recovery code.
     /// - Returns: The location of the state.
     /// - Throws: `KeychainError`; the errors of `unlock()`, and `invalidArgument` for a timeout below zero or of more
@@ -55,6 +56,8 @@ extension Keychain {
         if let timeout { try UnlockedState.check(timeout) }
         if let secret {
             try unlock(with: secret, isRecoveryCode: isRecoveryCode)
+        } else if isRecoveryCode {
+            _ = try logIn(pin: pinFromRecoveryCode())
         } else {
             try unlockAnew(isUnlocked: isUnlockedForSession)
         }
@@ -119,17 +122,24 @@ extension Keychain {
         let source = try pinSource().source
         // If the token needs no login, do not ask for a PIN.
         if source.isInteractive, try !wantsLogin() { return try logIn(pin: SecretBytes(utf8: "")) }
-        let secret = try read(source, isUnlocked ? pinPurpose.anew(keychain: name) : pinPurpose)
-        let stored = source.isInteractive ? nil : source
-        let pin = try pin(from: secret, isRecoveryCode: false, stored: stored)
-        let keys = try logIn(pin: pin, stored: stored)
-        if options.isOneShot, hasVault, case .file = source.kind, configuration.sealedPIN == nil {
-            // Any process of this user can read a PIN from a file, so keeping it in memory until the next boot protects
-            // it equally well and saves a login for every command. A PIN from another source was given for this command
-            // only; `unlock` keeps it. Commands also work without the state, but are slower.
-            _ = try? leaveUnlocked(pin: pin, keys)
-        }
+        let pin = try pin(readFrom: source, isUnlocked ? pinPurpose.anew(keychain: name) : pinPurpose)
+        let keys = try logIn(pin: pin, stored: source.isInteractive ? nil : source)
+        // Commands also work without the state, but are slower or ask again.
+        if keepsUnlocked(after: source) { _ = try? leaveUnlocked(pin: pin, keys) }
+        // If the file cannot be removed now, the next unlocking tries again.
+        if configuration.sealedPIN != nil { try? removeLeftPINFile() }
         return keys
+    }
+
+    /// Whether a command that read the PIN or passphrase from a source leaves the keychain unlocked for the next ones.
+    ///
+    /// Any process of this user can read a PIN from a file, so keeping it in memory until the next boot protects it
+    /// equally well and saves a login for every command. A person who enters a passphrase expects the same, unless the
+    /// settings say otherwise. A secret from another source was given for one command.
+    private func keepsUnlocked(after source: PINSource) -> Bool {
+        guard options.isOneShot, hasVault else { return false }
+        if case .file = source.kind { return configuration.sealedPIN == nil }
+        return source.isInteractive && configuration.unlocksOnUse
     }
 
     /// Logs in and unwraps the metadata key. A stored PIN that was refused is not sent again.

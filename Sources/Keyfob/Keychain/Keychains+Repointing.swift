@@ -45,8 +45,10 @@ extension Keychains {
         } else {
             try keychain.tokenItems.requireListedObject(keys)
         }
-        try write(configuration)
-        return configuration
+        return try changeConfiguration(name, until: .after(options.timeout)) { written in
+            written.token = configuration.token
+            written.module = configuration.module
+        }
     }
 }
 
@@ -59,10 +61,11 @@ extension Keychain {
         guard hasVault, configuration.module != .softHSM, former.token != current.token else { return }
         let keychains = Keychains(directories)
         do {
-            var written = try keychains.configuration(name)
-            guard written.uuid == configuration.uuid, written.token == configuration.token else { return }
-            written.token = current.description
-            try keychains.write(written)
+            // A process that changes the configuration may wait for this one, so this one does not wait.
+            try keychains.changeConfiguration(name, until: .after(.zero)) { written in
+                guard written.uuid == configuration.uuid, written.token == configuration.token else { return }
+                written.token = current.description
+            }
             options.logger.notice(
                 "the token has a new label",
                 metadata: ["keychain": "\(name)", "former": "\(token.label)", "label": "\(current.token ?? "")"])

@@ -126,9 +126,12 @@ public struct Keychains: Sendable {
             guard exists(wanted) else { throw try missing(wanted, isNamed: name != nil) }
             throw unreadable(wanted)
         }
-        guard let configuration = KeychainConfiguration(json: bytes.copyBytes(), in: directory(wanted)) else {
+        guard var configuration = KeychainConfiguration(json: bytes.copyBytes(), in: directory(wanted)) else {
             throw unreadable(wanted)
         }
+        // A renaming may have been killed after it renamed the directory.
+        if configuration.newName == wanted { configuration.name = wanted }
+        configuration.newName = nil
         guard configuration.schema == KeychainConfiguration.schema, configuration.name == wanted else {
             throw unreadable(
                 wanted, cause: KeychainError(.invalidConfiguration, "the form \(configuration.schema) is not known."))

@@ -65,6 +65,7 @@ struct Wording {
         case .unlock(let name?, .typing): "keyfob unlock " + ShellWord.operand(name, with: " --pin-source prompt")
         case .unlock(nil, .typing): "the same command with --pin-source prompt"
         case .unlock(let name, .anew): command("lock", on: name) + " && " + command("unlock", on: name)
+        case .setPassphrase(let name): "keyfob keychain passphrase " + ShellWord.operand(name)
         case .repointKeychain(let name, let token):
             "keyfob keychain repoint "
                 + ShellWord.operand(name ?? "NAME", with: " " + ShellWord.option("--token", token ?? "TOKEN"))
@@ -130,6 +131,7 @@ struct Wording {
         case .securityOfficerPINSource: "--so-pin-source \(sources)"
         case .passphraseSource: "--pass-source \(sources)"
         case .noPassphrase: "leave out --pass-source"
+        case .weakPassphrase: "--allow-weak"
         case .insecureFile: "--insecure-file"
         case .legacyEncryption: "--allow-legacy"
         case .keychain: "--keychain NAME"

@@ -13,6 +13,8 @@ struct CreationOptions: ParsableArguments {
         completion: .file())
     var recoveryFile: String?
 
+    @OptionGroup var passphrase: NewPassphrase
+
     @OptionGroup var location: ModuleOptions
 
     @Option(

@@ -8,7 +8,7 @@ extension KeychainConfiguration {
     /// The source of the PIN or passphrase. Commands are abbreviated, because they may contain a secret.
     var pinSourceName: String? { pinSource.map { Self.shown(pinSource: $0) } }
 
-    private static func shown(pinSource source: String) -> String {
+    static func shown(pinSource source: String) -> String {
         source.hasPrefix("cmd:") || source.hasPrefix("|") ? "cmd:…" : TerminalSafe.text(source)
     }
 

@@ -37,6 +37,7 @@ struct KeychainShow: OutputCommand {
             ("pin_source", configuration.pinSourceName ?? "prompt"), ("protection", configuration.protection),
             ("recovery_code", configuration.recoverySeal == nil ? "no" : "yes"),
             ("unlock_timeout", String(configuration.unlockTimeout)),
+            ("unlock_on_use", configuration.settings.unlocksOnUse ? "yes" : "no"),
             ("created", RFC3339.string(from: configuration.created)),
         ]
         var table = Table([.init("SETTING"), .init("VALUE")])
@@ -45,7 +46,7 @@ struct KeychainShow: OutputCommand {
         }
         let typed: Members = [
             "default": isDefault, "module_parameters": parameters, "recovery_code": configuration.recoverySeal != nil,
-            "unlock_timeout": configuration.unlockTimeout,
+            "unlock_timeout": configuration.unlockTimeout, "unlock_on_use": configuration.settings.unlocksOnUse,
         ]
         try output.emit(Document(Members(lines).replacing(typed)), table: table)
     }

@@ -32,14 +32,12 @@ struct NewKeychain {
         if isOnExistingToken { return try makeOnExistingToken(keychains) }
         if options.recoveryFile != "-" { try describe(keychains) }
         let source = try global.explicitPINSource
-        let kept = source.flatMap(Self.lasting)
+        let kept = source.flatMap(NewPassphrase.lasting)
         if global.dryRun {
             // Locations that the user did not choose are known only after the creation.
-            let code = options.recoveryFile.map {
-                $0 == "-" ? $0 : URL(fileURLWithPath: $0).standardizedFileURL.path
-            }
             return try reportDryRun(
-                keychains, token: name, uri: nil, module: .softHSM, recoveryFile: code, pinSource: kept?.description,
+                keychains, token: name, uri: nil, module: .softHSM,
+                recoveryFile: RecoveryFile.planned(options.recoveryFile), pinSource: kept?.description,
                 protection: KeychainConfiguration.protection(
                     isSealed: !options.unattended, pinSource: options.unattended ? "file:" : nil))
         }
@@ -50,25 +48,19 @@ struct NewKeychain {
         }
         let passphrase = try newPassphrase(source)
         let file = try RecoveryFile(keychain: name, path: options.recoveryFile)
-        // Signals are deferred, because an interruption between the keychain and its code would lose the code.
-        let made = try Interruption.deferring { () throws -> Keychains.Creation in
+        let made = try file.keeping { () throws -> Keychains.Creation in
+            let made = try keychains.create(
+                name, on: .new(.passphrase(passphrase, source: kept)), options: global.keychainOptions(),
+                makesDefault: makesDefault)
             do {
-                let made = try keychains.create(
-                    name, on: .new(.passphrase(passphrase, source: kept)), options: global.keychainOptions(),
-                    makesDefault: makesDefault)
-                do {
-                    if let code = made.recoveryCode { try file.write(code) }
-                } catch {
-                    // The first error is reported. The removal gets at least ten seconds, because a keychain whose
-                    // recovery code is lost must not remain.
-                    _ = try? keychains.delete(name, timeout: max(global.patience, .seconds(10)))
-                    throw error
-                }
-                return made
+                if let code = made.recoveryCode { try file.write(code) }
             } catch {
-                file.remove()
+                // The first error is reported. The removal gets at least ten seconds, because a keychain whose recovery
+                // code is lost must not remain.
+                _ = try? keychains.delete(name, timeout: max(global.patience, .seconds(10)))
                 throw error
             }
+            return made
         }
         let isUnlocked = kept == nil ? unlock(made.keychain, with: passphrase) : nil
         try report(made, keychains, recoveryFile: file, isUnlocked: isUnlocked)
@@ -93,11 +85,7 @@ struct NewKeychain {
     private func check() throws {
         // Checked before the name is printed, and before asking for a passphrase.
         try Keychains.validate(name, asToken: !isOnExistingToken)
-        if options.recoveryFile == "-", output.format.isMachineReadable {
-            throw UsageError(
-                "the recovery code and a document cannot both go to standard output.",
-                hint: "Give a file: --recovery-file FILE")
-        }
+        try RecoveryFile.check(options.recoveryFile, output)
         if options.unattended, global.pinSource != nil {
             throw UsageError(
                 "--unattended and --pin-source exclude each other.",
@@ -140,29 +128,10 @@ struct NewKeychain {
     }
 
     private func newPassphrase(_ source: PINSource?) throws -> SecretBytes {
-        let chosen = try source ?? global.environmentPINSource.map { try PINSource(parsing: $0) }
-        if let chosen, chosen != .prompt {
-            let environment = global.pinEnvironment(noInput: !global.terminal.mayAsk)
-            return try chosen.read(.newPassphrase(keychain: name), from: environment)
-        }
-        let passphrase = try global.terminal.readNewSecret(
-            "Passphrase for keychain \"\(name)\": ",
-            hint: "Give its source: --pin-source file:… | credential:… | env:…, or use none: --unattended")
-        guard !passphrase.isEmpty else {
-            throw UsageError(
-                "the passphrase must not be empty; nothing was made.", hint: "To use no passphrase: --unattended")
-        }
-        return passphrase
-    }
-
-    /// The source in a form for the configuration; `nil` for a source that cannot be read again later.
-    private static func lasting(_ source: PINSource) -> PINSource? {
-        let text = source.description
-        if text.hasPrefix("file:") {
-            let path = String(text.dropFirst(5))
-            return path.hasPrefix("~/") ? source : .file(URL(fileURLWithPath: path).standardizedFileURL.path)
-        }
-        return ["credential:", "cmd:", "pinentry"].contains { text.hasPrefix($0) } ? source : nil
+        try options.passphrase.read(
+            from: source ?? global.environmentPINSource.map { try PINSource(parsing: $0) }, keychain: name,
+            prompt: "Passphrase for keychain \"\(name)\": ",
+            hint: "Give its source: --pin-source file:… | credential:… | env:…, or use none: --unattended", global)
     }
 
     // MARK: An existing token
@@ -188,7 +157,7 @@ struct NewKeychain {
         } else {
             selection = nil
         }
-        let kept = selection.flatMap { [.option, .uri].contains($0.origin) ? Self.lasting($0.source) : nil }
+        let kept = selection.flatMap { [.option, .uri].contains($0.origin) ? NewPassphrase.lasting($0.source) : nil }
         if global.dryRun {
             let protection = KeychainConfiguration.protection(isSealed: false, pinSource: kept?.description)
             return try reportDryRun(

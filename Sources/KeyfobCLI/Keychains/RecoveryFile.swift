@@ -10,6 +10,21 @@ struct RecoveryFile {
     let path: String
     private let keychain: String
 
+    /// Refuses to print the code and a document to standard output.
+    ///
+    /// - Throws: `UsageError`.
+    static func check(_ path: String?, _ output: Output) throws {
+        guard path == "-", output.format.isMachineReadable else { return }
+        throw UsageError(
+            "the recovery code and a document cannot both go to standard output.",
+            hint: "Give a file: --recovery-file FILE")
+    }
+
+    /// The path of the file that a dry run would make, as far as it is known.
+    static func planned(_ path: String?) -> String? {
+        path.map { $0 == "-" ? $0 : URL(fileURLWithPath: $0).standardizedFileURL.path }
+    }
+
     /// Creates the file, empty and with mode 0600, or reuses an empty one that a killed command has left.
     ///
     /// - Parameter path: The file that the user named; `nil` for the first free name in the home directory.
@@ -54,12 +69,27 @@ struct RecoveryFile {
             files can open the keychain without its passphrase. Keep it on paper or on another machine.
 
             To use it: keyfob unlock \(keychain) --recovery
+            For a new passphrase: keyfob keychain passphrase \(keychain) --recovery
 
             """
         let text = code.text + SecretBytes(utf8: rest)
         guard path != "-" else { return try StandardOutput.write(text) }
         HangWatch.keep(path)
         try PrivateFile.write(text, to: URL(fileURLWithPath: path))
+    }
+
+    /// Runs `change`, which writes the code, and removes the file if that fails.
+    ///
+    /// Signals are deferred, because an interruption between the keychain and its code would lose the code.
+    ///
+    /// - Throws: The error of `change`.
+    func keeping<Result>(_ change: () throws -> Result) throws -> Result {
+        try Interruption.deferring {
+            do { return try change() } catch {
+                remove()
+                throw error
+            }
+        }
     }
 
     /// Removes the file after the creation of the keychain failed.

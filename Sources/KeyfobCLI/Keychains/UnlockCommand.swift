@@ -1,7 +1,6 @@
 import ArgumentParser
 import Foundation
 import Keyfob
-import KeyfobPrimitives
 
 /// `keyfob unlock`: unlocks a keychain for the following commands.
 struct UnlockCommand: OutputCommand {
@@ -30,17 +29,7 @@ struct UnlockCommand: OutputCommand {
     func validate() throws { try span?.requireUnit(for: "--for", probably: "h") }
 
     func run(_ output: Output) throws {
-        let seconds = try span.map { span in
-            let seconds = Int(span.duration.components.seconds)
-            guard seconds > 0 || span.duration == .zero else {
-                throw UsageError("the time to stay unlocked must be at least one second.", hint: "Example: --for 8h")
-            }
-            guard seconds <= UnlockedState.longestTimeout else {
-                throw UsageError(
-                    "the time to stay unlocked must be at most ten years.", hint: "Until it is locked: --for 0")
-            }
-            return seconds
-        }
+        let seconds = try span?.secondsUnlocked(of: "--for")
         let keychain = try Keychain.open(
             global.selectedKeychainName(argument: name),
             options: global.keychainOptions())
@@ -52,13 +41,7 @@ struct UnlockCommand: OutputCommand {
                     ? "Nothing to unlock. " + keychain.configuration.opennessWithoutLogin
                     : "Would unlock \"\(keychain.name)\".")
         }
-        let location: UnlockedState.Location
-        if recovery {
-            location = try keychain.unlockForSession(
-                timeout: seconds, with: recoveryCode(keychain), isRecoveryCode: true)
-        } else {
-            location = try keychain.unlockForSession(timeout: seconds)
-        }
+        let location = try keychain.unlockForSession(timeout: seconds, isRecoveryCode: recovery)
         guard try keychain.wantsLogin() else {
             _ = try keychain.unlockedState.remove(keychain.stateName)
             return try output.emit(
@@ -83,20 +66,23 @@ struct UnlockCommand: OutputCommand {
             "changed": isChanged, "dry_run": global.dryRun,
         ])
     }
+}
 
-    private func recoveryCode(_ keychain: Keychain) throws -> SecretBytes {
-        guard keychain.configuration.recoverySeal != nil else {
-            throw KeychainError(.refused, "keychain \"\(keychain.name)\" has no recovery code.")
+extension TimeSpan {
+    /// The seconds that a keychain stays unlocked; 0 until it is locked.
+    ///
+    /// - Parameter option: The option with the time, for the hints.
+    /// - Throws: `UsageError` for a time below one second or of more than ten years.
+    func secondsUnlocked(of option: String) throws -> Int {
+        let seconds = Int(duration.components.seconds)
+        guard seconds > 0 || duration == .zero else {
+            throw UsageError("the time to stay unlocked must be at least one second.", hint: "Example: \(option) 8h")
         }
-        let prompt = "Recovery code of keychain \"\(keychain.name)\""
-        let typed: SecretBytes
-        if let source = try global.explicitPINSource, source != .prompt {
-            let environment = global.pinEnvironment(noInput: !global.terminal.mayAsk)
-            typed = try source.read(.passphrase(keychain: keychain.name), from: environment)
-        } else {
-            typed = try global.terminal.readSecret(prompt + ": ", hint: "Give its source: --pin-source file:…")
+        guard seconds <= UnlockedState.longestTimeout else {
+            throw UsageError(
+                "the time to stay unlocked must be at most ten years.", hint: "Until it is locked: \(option) 0")
         }
-        return try RecoveryCode(parsing: typed).text
+        return seconds
     }
 }
 

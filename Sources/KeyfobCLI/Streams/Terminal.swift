@@ -72,16 +72,26 @@ struct Terminal: Sendable {
         }
     }
 
-    /// Asks for a new secret twice, up to three times until both entries agree.
+    /// Asks for a new secret twice, up to three times until both entries agree and the secret is accepted.
     ///
+    /// - Parameter check: Throws if the secret is not accepted. A `KeychainError` is shown, and the third one thrown.
     /// - Throws: `KeychainError.pinRequired` if the question cannot be asked; `cancelled` at end of file, or if the
-    ///   entries never agree.
-    func readNewSecret(_ prompt: String, again: String = "Again: ", hint: String) throws -> SecretBytes {
-        for _ in 0..<3 {
+    ///   entries never agree. The error of `check`.
+    func readNewSecret(
+        _ prompt: String, again: String = "Again: ", hint: String, _ check: (SecretBytes) throws -> Void = { _ in }
+    ) throws -> SecretBytes {
+        for attempt in 1...3 {
             let first = try readSecret(prompt, hint: hint)
-            if try readSecret(again, hint: hint) == first { return first }
+            let remark: String
+            do {
+                try check(first)
+                if try readSecret(again, hint: hint) == first { return first }
+                remark = "The two entries differ."
+            } catch let error as KeychainError where error.code == .refused && attempt < 3 {
+                remark = error.message.prefix(1).uppercased() + error.message.dropFirst()
+            }
             try withTerminal(asking: prompt, hint: hint) {
-                try FileDescriptor.write("The two entries differ.\n", to: $0)
+                try FileDescriptor.write(remark + "\n", to: $0)
             }
         }
         throw KeychainError(.cancelled, "The two entries differed three times; nothing was changed.")

@@ -28,6 +28,8 @@ extension Remedy {
         case listObjects(token: String? = nil)
         /// List what a token can do.
         case listMechanisms
+        /// Give a keychain a passphrase, or another one.
+        case setPassphrase(keychain: String)
         /// Change the PIN of a token.
         case changePIN(token: String)
         /// Set the PIN of a token that has none.
@@ -137,6 +139,8 @@ extension Remedy {
         case passphraseSource
         /// No source of a passphrase.
         case noPassphrase
+        /// Accept a short passphrase.
+        case weakPassphrase
         /// A file that others can read may be used.
         case insecureFile
         /// The encryption of old PKCS#12 files may be used.
