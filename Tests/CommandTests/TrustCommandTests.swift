@@ -87,7 +87,7 @@ import Testing
         #expect(given.output.contains("\"origin\":\"given\""))
         #expect(given.output.components(separatedBy: "\"subject\"").count == 2)
         #expect(try home.keyfob("cert", "import", home.file("above.pem")).status == 0)
-        #expect(try home.keyfob("trust", "add", web, "--name", "web").status == 0)
+        #expect(try home.keyfob("trust", "add", web, "--name", "web", "--yes").status == 0)
         #expect(try home.keyfob("cert", "verify", "web").output == "ok  www.example.org (trusted by the keychain)\n")
         let chain = try home.keyfob("cert", "chain", "web")
         #expect(chain.output.contains("trusted by the keychain") && !chain.output.contains("system"), "\(chain.output)")

@@ -34,7 +34,11 @@ struct Confirmation {
         try require(question, else: refusal)
     }
 
-    private func require(_ question: String, else refusal: String) throws {
+    /// Asks a yes-or-no question.
+    ///
+    /// - Parameter refusal: The message of the error after a "no".
+    /// - Throws: `KeychainError.refused` if the question cannot be asked; `cancelled` for any answer except yes.
+    func require(_ question: String, else refusal: String) throws {
         guard !global.dryRun else { return }
         guard try global.confirm(question) else { throw KeychainError(.cancelled, refusal) }
     }

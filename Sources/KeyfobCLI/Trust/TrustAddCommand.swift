@@ -14,7 +14,8 @@ struct TrustAddCommand: OutputCommand {
         discussion: """
             The certificate is stored in the keychain if it is not there yet. --scope system, which needs root, writes \
             it to where update-ca-certificates finds it, so that all programs of the machine trust it. Usages that are \
-            already trusted stay trusted; to remove them: keyfob trust rm.
+            already trusted stay trusted; to remove them: keyfob trust rm. A certificate that is not an authority's is \
+            trusted only after a question, or with --yes.
             """)
 
     /// The scope of the trust: this keychain, or all programs of the machine.
@@ -63,9 +64,16 @@ struct TrustAddCommand: OutputCommand {
             try NewName.requireFree(label, for: anchor, among: opened.find(.certificates), in: opened)
         }
         let subject = TerminalSafe.text(CertificatePhrases.subject(anchor))
-        try Confirmation(global).requireOfPerson(
-            "Trust \"\(subject)\" (sha256:\(anchor.sha256Fingerprint.hexadecimal.prefix(16))…)?",
-            else: "the certificate was not trusted.")
+        let question = "Trust \"\(subject)\" (sha256:\(anchor.sha256Fingerprint.hexadecimal.prefix(16))…)"
+        let refusal = "the certificate was not trusted."
+        // Roots of version 1 cannot say that they are authorities.
+        if anchor.isCA || anchor.version < 3 && anchor.isSelfSigned {
+            try Confirmation(global).requireOfPerson(question + "?", else: refusal)
+        } else {
+            // Usually a mistake for the authority, and the trust ends with this certificate.
+            try Confirmation(global).require(
+                question + ", which is the certificate of one host or person and not an authority?", else: refusal)
+        }
         guard let keychain = opened else {
             let path = try global.dryRun
                 ? SystemTrustStore.path(of: anchor) : SystemTrustStore.add(anchor, timeout: global.timeout)
