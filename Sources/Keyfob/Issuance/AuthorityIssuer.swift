@@ -32,16 +32,26 @@ public struct AuthorityIssuer: CertificateIssuer {
     ///   not valid now, `issuerFailed` if the request's signature is invalid, `invalidArgument` for a request that
     ///   cannot be fulfilled or that the authority's certificate does not allow, and the errors of the token.
     public func issue(_ order: CertificateOrder) throws -> IssuedCertificate {
-        let authority = try identity.certificate()
-        let name = self.name(authority)
         guard order.request.hasValidSignature else {
             throw KeychainError(.issuerFailed, "the request was not signed with the key it is about.")
         }
         let request = order.request
-        let unsigned = try self.unsigned(
-            request.subject, request.publicKey, request.extensions, lifetime: order.lifetime)
-        if Date() + (order.lifetime ?? SelfIssuer.standardLifetime) > authority.notAfter {
-            order.report("shortened to the end of authority \"\(name)\"")
+        return try issue(
+            request.subject, request.publicKey, request.extensions, lifetime: order.lifetime, report: order.report)
+    }
+
+    /// Makes a certificate, if the authority and those above it allow it.
+    ///
+    /// - Throws: `KeychainError`; the errors of `issue(_:)` except `issuerFailed`.
+    func issue(
+        _ subject: DistinguishedName, _ publicKey: PublicKey, _ extensions: CertificateExtensions,
+        lifetime: TimeInterval?, report: (String) -> Void
+    ) throws -> IssuedCertificate {
+        let authority = try identity.certificate()
+        let name = self.name(authority)
+        let unsigned = try self.unsigned(subject, publicKey, extensions, lifetime: lifetime)
+        if Date() + (lifetime ?? Self.standardLifetime(extensions)) > authority.notAfter {
+            report("shortened to the end of authority \"\(name)\"")
         }
         let key = try keychain.keys.tokenKey(for: identity)
         let certificate = try key.checkingSignature { try unsigned.signed { try key.sign($0, using: $1) } }
@@ -86,7 +96,7 @@ public struct AuthorityIssuer: CertificateIssuer {
         let error = KeychainError.validity(
             of: authority, name: name(authority), on: now, renewal: identity.renewalRemedies("Renew"))
         if let error { throw error }
-        let wanted = now + (lifetime ?? SelfIssuer.standardLifetime)
+        let wanted = now + (lifetime ?? Self.standardLifetime(extensions))
         return try KeychainError.describingRequests {
             try UnsignedCertificate(
                 subject: subject, publicKey: publicKey, extensions: extensions, issuer: authority,
@@ -95,8 +105,16 @@ public struct AuthorityIssuer: CertificateIssuer {
         }
     }
 
+    /// The lifetime of a certificate unless the order has another: 5 years for an authority below this one.
+    private static func standardLifetime(_ extensions: CertificateExtensions) -> TimeInterval {
+        extensions.basicConstraints?.isAuthority == true ? 5 * 365 * 86_400 : SelfIssuer.standardLifetime
+    }
+
+    /// The authority's certificate.
+    func certificate() throws -> Certificate { try identity.certificate() }
+
     /// The name of the authority in messages.
-    private func name(_ certificate: Certificate) -> String {
+    func name(_ certificate: Certificate) -> String {
         identity.label ?? certificate.subjectSummary ?? "the authority"
     }
 

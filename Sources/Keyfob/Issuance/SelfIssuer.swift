@@ -6,6 +6,9 @@ public struct SelfIssuer: CertificateIssuer {
     /// The lifetime of certificates unless the order has another: 90 days, in seconds.
     public static let standardLifetime: TimeInterval = 90 * 86_400
 
+    /// The lifetime of the certificate of a root authority unless the order has another: 10 years, in seconds.
+    public static let standardRootLifetime: TimeInterval = 10 * 365 * 86_400
+
     /// Creates an issuer of self-signed certificates.
     public init() {}
 
@@ -32,10 +35,12 @@ public struct SelfIssuer: CertificateIssuer {
         lifetime: TimeInterval?
     ) throws -> UnsignedCertificate {
         let now = Date()
+        let isRoot = extensions.basicConstraints?.isAuthority ?? false
+        let standard = isRoot ? standardRootLifetime : standardLifetime
         return try KeychainError.describingRequests {
             try UnsignedCertificate(
                 subject: self.subject(subject, extensions), publicKey: publicKey, extensions: extensions, issuer: nil,
-                notBefore: now - AuthorityIssuer.clockTolerance, notAfter: now + (lifetime ?? standardLifetime))
+                notBefore: now - AuthorityIssuer.clockTolerance, notAfter: now + (lifetime ?? standard))
         }
     }
 

@@ -23,6 +23,16 @@ extension KeyFile {
         } catch { throw KeychainError.pkcs12(error, fileName: fileName) }
     }
 
+    /// Reads a certification request, in PEM or DER.
+    ///
+    /// - Parameter fileName: The name of the file in messages.
+    /// - Throws: `KeychainError`; `fileDamaged`, `unsupportedFormat` if the file has no request.
+    public static func request(_ data: Data, fileName: String) throws -> CertificationRequest {
+        do { return try CertificationRequest.load(data) } catch let error as KeyFileError {
+            throw KeychainError.keyFile(error, fileName: fileName)
+        }
+    }
+
     /// Reads the certificates of a file, in PEM (one or many) or DER (one).
     ///
     /// - Parameter fileName: The name of the file in messages.

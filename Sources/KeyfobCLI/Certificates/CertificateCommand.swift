@@ -15,7 +15,7 @@ struct CertificateCommand: ParsableCommand {
         subcommands: [
             CertificateImportCommand.self, CertificateListCommand.self, CertificateShowCommand.self,
             CertificateChainCommand.self, CertificateVerifyCommand.self, CertificateExportCommand.self,
-            CertificateExpiringCommand.self, CertificateRemoveCommand.self,
+            CertificateSignCommand.self, CertificateExpiringCommand.self, CertificateRemoveCommand.self,
         ])
 }
 

@@ -147,6 +147,8 @@ struct Wording {
         case .overwriting: "--force"
         case .issuer(let description): "--issuer " + ShellWord.quoted(description)
         case .alternativeNames: "--dns NAME, --ip ADDRESS"
+        case .authority: "--authority"
+        case .usage: "--usage server | client | …"
         case .noCommonName: "leave out --cn, and CN of --subject"
         case .authorityFile: "--acme-ca FILE"
         case .terms: "--agree-tos"

@@ -64,7 +64,12 @@ struct IssuerOptions: ParsableArguments {
     var acmeCa: String?
 
     @Option(
-        help: ArgumentHelp("The lifetime, such as 90d; an external issuer may choose another.", valueName: "duration"))
+        help: ArgumentHelp(
+            """
+            The lifetime, such as 90d, which is the default; 10y for a root and 5y for another authority. An external \
+            issuer may choose another.
+            """,
+            valueName: "duration"))
     var lifetime: TimeSpan?
 
     func validate() throws {

@@ -173,6 +173,10 @@ extension Remedy {
         case issuer(String)
         /// The host names and addresses of a certificate.
         case alternativeNames
+        /// Grant a request the certificate of an authority.
+        case authority
+        /// Choose the usages of a certificate.
+        case usage
         /// No common name in a certificate.
         case noCommonName
         /// The roots of a private ACME server.
