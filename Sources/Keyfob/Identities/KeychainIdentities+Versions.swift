@@ -185,4 +185,13 @@ extension Identity {
         let lifetime = certificate.notAfter.timeIntervalSince(certificate.notBefore)
         return lifetime > 0 ? date.timeIntervalSince(certificate.notBefore) / lifetime : 1
     }
+
+    /// The time from which a renewal is due.
+    ///
+    /// - Throws: `KeyFileError` if the object on the token is not a certificate.
+    public func renewalDate() throws -> Date {
+        let certificate = try certificate()
+        let lifetime = certificate.notAfter.timeIntervalSince(certificate.notBefore)
+        return certificate.notBefore + max(0, lifetime) * RenewalPolicy.dueAfter
+    }
 }

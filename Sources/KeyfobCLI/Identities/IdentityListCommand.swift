@@ -49,17 +49,33 @@ struct IdentityShowCommand: OutputCommand {
         let chain = try keychain.certificates.chain(of: certificate)
         let uri = try keychain.objects.uri(of: identity).description
         let now = Date()
+        let (policy, due) = (identity.renewalPolicy, try identity.renewalDate())
+        let isCurrent = identity.nameOfVersion == nil
         let above = chain.certificates.dropFirst().map(CertificatePhrases.subject)
         let document = Document(
             [
                 "name": identity.label, "keychain": keychain.name, "token": keychain.tokenLabel, "uri": uri,
                 "extractable": identity.key.isExtractable, "created": identity.creationDate, "chain_subjects": above,
-                "chain_complete": chain.isComplete,
+                "chain_complete": chain.isComplete, "issuer_policy": policy?.issuer.description,
+                "renews_key": policy?.renewsKey, "renewal_lifetime": policy?.lifetime.map { Int($0) },
+                "renewal_due": isCurrent && policy != nil ? due : nil,
             ] + CertificatePhrases.members(certificate, on: now, isReplaced: identity.nameOfVersion != nil)
                 + CertificatePhrases.details(certificate))
         var lines = [("name", identity.label ?? ""), ("token", keychain.tokenLabel)]
         lines += CertificatePhrases.lines(certificate, on: now)
         if !above.isEmpty { lines.append(("chain", above.joined(separator: ", "))) }
+        if isCurrent {
+            if let policy {
+                lines.append(("renewed by", policy.issuer.description + (policy.renewsKey ? ", with a new key" : "")))
+                if let lifetime = policy.lifetime { lines.append(("renewed for", Plural.duration(seconds: lifetime))) }
+                let day = "\(RFC3339.day(of: due)) (\(Plural.relative(due, to: now)))"
+                lines.append(("renewal due", due <= now ? "now" : day))
+            } else {
+                let command = Wording(keychain: keychain.name).command(
+                    .renewIdentity(identity.label ?? "", [.namedIssuer]))
+                lines.append(("renewed by", "nothing; to have it renewed: \(command)"))
+            }
+        }
         lines.append(("extractable", identity.key.isExtractable ? "yes" : "no"))
         lines.append(("uri", uri))
         try output.emit(document, text: Table.pairs(lines))

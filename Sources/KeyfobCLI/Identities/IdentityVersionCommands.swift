@@ -75,7 +75,7 @@ struct IdentityRetireCommand: OutputCommand {
         "retire", "Destroy older versions of an identity.",
         examples: Examples(
             "keyfob identity retire api", "keyfob identity retire api@2026-05-02 --yes",
-            "keyfob identity retire api --expired"),
+            "keyfob identity retire --all --expired"),
         discussion: """
             A renewal keeps the previous version, for connections that still use it. Retiring it also destroys its key, \
             unless another certificate needs the key. The version in use is never retired (see keyfob identity rm), \
@@ -85,17 +85,25 @@ struct IdentityRetireCommand: OutputCommand {
     @Argument(
         help: "Name or fingerprint of the identity for all its older versions, or of one version.",
         completion: NameCompletion.identities)
-    var name: String
+    var name: String?
+
+    @Flag(help: "The older versions of all identities, except those that are still needed.")
+    var all = false
 
     @Flag(help: "Only versions that have expired.")
     var expired = false
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
+    func validate() throws {
+        if all, name != nil { throw ValidationError("--all and a name exclude each other.") }
+        guard all || name != nil else { throw ValidationError("Name an identity, or give --all.") }
+    }
+
     func run(_ output: Output) throws {
         let keychain = try global.openKeychain()
         let now = Date()
-        var versions = try named(in: keychain)
+        var versions = try name.map { try named($0, in: keychain) } ?? keychain.identities.unneededVersions()
         // A version that several access groups can access is several items.
         var seen: Set<Data> = []
         versions = versions.filter { seen.insert($0.der).inserted }
@@ -113,7 +121,9 @@ struct IdentityRetireCommand: OutputCommand {
                 "name": name, "changed": !labels.isEmpty && !global.dryRun, "dry_run": global.dryRun, "retired": labels,
             ]),
             sentence: labels.isEmpty
-                ? "Nothing to do: \"\(TerminalSafe.text(name))\" has no \(expired ? "expired" : "older") version."
+                ? "Nothing to do: "
+                    + (name.map { "\"\(TerminalSafe.text($0))\" has no" } ?? "there is no unneeded")
+                    + " \(expired ? "expired" : "older") version."
                 : "\(verb) \(labels.map { TerminalSafe.text($0) }.joined(separator: ", ")).")
     }
 
@@ -122,7 +132,7 @@ struct IdentityRetireCommand: OutputCommand {
     /// Only versions of one owner are returned, because other owners may use the same name.
     ///
     /// - Throws: `KeychainError.ambiguous` if several owners have versions of that name and no current identity has it.
-    private func named(in keychain: Keychain) throws -> [Identity] {
+    private func named(_ name: String, in keychain: Keychain) throws -> [Identity] {
         if try keychain.find(.identity(label: name)).isEmpty {
             let orphans = try keychain.identities.versions(of: name)
             if let first = orphans.first {
