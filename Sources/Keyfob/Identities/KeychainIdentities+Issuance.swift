@@ -85,15 +85,16 @@ extension KeychainIdentities {
     /// Renews an identity: a new certificate under its name, for the same key or a new one.
     ///
     /// The current version is kept as `NAME@` and the day on which it expires, until `retire`. Subject, names and
-    /// usages are copied from its certificate. Access groups, accessibility and other attributes of certificate and key
-    /// are copied too, so the new version is visible to the same callers. An ACME server is asked for the names only,
-    /// and chooses the subject.
+    /// usages are copied from its certificate, unless `changes` has others. Access groups, accessibility and other
+    /// attributes of certificate and key are copied too, so the new version is visible to the same callers. An ACME
+    /// server is asked for the names only, and chooses the subject.
     ///
     /// - Parameters:
     ///   - key: The key; `nil` repeats the choice of the last renewal, at first the same key. It also resumes with the
     ///     key of a renewal that was interrupted while an ACME server issued the certificate.
     ///   - lifetime: In seconds; `nil` repeats the value of the last renewal. Without one the issuer decides; an
     ///     imported certificate keeps its own lifetime.
+    ///   - changes: What the certificate says differently from now on.
     ///   - issuer: The issuer.
     /// - Throws: `KeychainError`; `refused` for an older version, `vaultBusy` if another process renews the identity
     ///   for longer than the timeout, or the name belongs to another certificate by now, `issuerFailed` also if an
@@ -102,7 +103,8 @@ extension KeychainIdentities {
     @available(*, noasync, message: "use the asynchronous form")
     @discardableResult
     public func renew(
-        _ identity: Identity, key: RenewalKey? = nil, lifetime: TimeInterval? = nil, issuer: any CertificateIssuer,
+        _ identity: Identity, key: RenewalKey? = nil, lifetime: TimeInterval? = nil,
+        changes: CertificateChanges = CertificateChanges(), issuer: any CertificateIssuer,
         report: @escaping @Sendable (String) -> Void = { _ in }
     ) throws -> IdentityInstallation {
         guard let name = identity.label, identity.nameOfVersion == nil else {
@@ -111,20 +113,20 @@ extension KeychainIdentities {
                 details: ["name": identity.label ?? ""])
         }
         return try ordering(name, replacing: identity.der) {
-            try renewed(identity, name, key, lifetime, issuer, report)
+            try renewed(identity, name, key, lifetime, changes, issuer, report)
         }
     }
 
     private func renewed(
         _ identity: Identity, _ name: String, _ key: RenewalKey?, _ lifetime: TimeInterval?,
-        _ issuer: any CertificateIssuer, _ report: @escaping @Sendable (String) -> Void
+        _ changes: CertificateChanges, _ issuer: any CertificateIssuer, _ report: @escaping @Sendable (String) -> Void
     ) throws -> IdentityInstallation {
         let old = try identity.certificate()
         let policy = identity.renewalPolicy
         let renewsKey = try renewsKey(of: identity, key)
-        var extensions = old.renewableExtensions
-        let subject = try issuer.requestedSubject(
-            old.subject, for: extensions.subjectAlternativeNames, isAskedFor: false)
+        var (asked, extensions) = try changes.contents(replacing: old)
+        asked = try issuer.requestedSubject(
+            asked, for: extensions.subjectAlternativeNames, isAskedFor: changes.subject != nil)
         let pending: (key: TokenKey, isNew: Bool)?
         if renewsKey {
             var wanted: KeySpecification?
@@ -153,7 +155,7 @@ extension KeychainIdentities {
             span = max(1, old.notAfter.timeIntervalSince(old.notBefore) - AuthorityIssuer.clockTolerance)
         }
         do {
-            let request = try keychain.keys.certificationRequest(with: next, subject, extensions)
+            let request = try keychain.keys.certificationRequest(with: next, asked, extensions)
             let issued = try certificate(
                 CertificateOrder(
                     request: request, key: next, lifetime: span, report: report, name: name,
@@ -196,13 +198,14 @@ extension KeychainIdentities {
     /// - Throws: `KeychainError`; the errors of the blocking form, and `cancelled`.
     @discardableResult
     public func renew(
-        _ identity: Identity, key: RenewalKey? = nil, lifetime: TimeInterval? = nil, issuer: any CertificateIssuer,
+        _ identity: Identity, key: RenewalKey? = nil, lifetime: TimeInterval? = nil,
+        changes: CertificateChanges = CertificateChanges(), issuer: any CertificateIssuer,
         report: @escaping @Sendable (String) -> Void = { _ in }
     ) async throws -> IdentityInstallation {
         try await keychain.runPatiently {
             try self.renew(
-                identity, key: key, lifetime: lifetime, issuer: CancellableIssuer(issuer, isStopped: $0),
-                report: report)
+                identity, key: key, lifetime: lifetime, changes: changes,
+                issuer: CancellableIssuer(issuer, isStopped: $0), report: report)
         }
     }
 

@@ -30,6 +30,9 @@ struct IdentityCreateCommand: OutputCommand {
     @Flag(help: "Do nothing if an identity has the name.")
     var ifMissing = false
 
+    @Flag(help: "With --if-missing: exit with 10 if the identity differs from the options.")
+    var exitCode = false
+
     @OptionGroup var mixedKeys: MixedKeysOptions
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
@@ -39,6 +42,7 @@ struct IdentityCreateCommand: OutputCommand {
         guard !wishes.isEmpty else {
             throw ValidationError("The certificate needs a subject: give --cn, --dns, --ip or --email.")
         }
+        if exitCode, !ifMissing { throw ValidationError("--exit-code requires --if-missing.") }
         guard issuance.selfSigned || issuance.issuer != nil else {
             throw ValidationError("The certificate needs an issuer: give --self-signed or --issuer.")
         }
@@ -51,7 +55,7 @@ struct IdentityCreateCommand: OutputCommand {
             key: key.specification, lifetime: issuance.seconds)
         let keychain = try global.openKeychain()
         if ifMissing, let known = try keychain.find(.identity(label: name)).first {
-            return try emit(existing: known, in: keychain, output)
+            return try emit(existing: known, specification, description, in: keychain, output)
         }
         // The key may exist already, from an earlier attempt or from `key generate`; then no key is added.
         if try !keychain.find(.keys.keyClass(.private)).contains(where: { $0.label?.isIdentical(to: name) ?? false }) {
@@ -75,7 +79,7 @@ struct IdentityCreateCommand: OutputCommand {
         } catch let error as KeychainError where ifMissing && error.code == .duplicateItem {
             // Another process has made the identity first.
             guard let known = try keychain.find(.identity(label: name)).first else { throw error }
-            return try emit(existing: known, in: keychain, output)
+            return try emit(existing: known, specification, description, in: keychain, output)
         }
         let certificate = try made.identity.certificate()
         let now = Date()
@@ -108,9 +112,31 @@ struct IdentityCreateCommand: OutputCommand {
         return known
     }
 
-    private func emit(existing known: Identity, in keychain: Keychain, _ output: Output) throws {
+    /// Reports an existing identity, and in what it differs from the options.
+    private func emit(
+        existing known: Identity, _ specification: IdentitySpecification, _ issuer: IssuerDescription,
+        in keychain: Keychain, _ output: Output
+    ) throws {
+        var issuer = issuer
+        // The stored description has the authority's name, which the option may have stated in another way.
+        if case .authority = issuer { issuer = try issuer.resolved(for: keychain, global, issuance).issuerDescription }
+        let differences = try keychain.identities.differences(of: known, from: specification, issuer: issuer)
         let document = try IdentityPhrases.document(known, isChanged: false, keychain, isDryRun: global.dryRun)
-        try output.emit(document, sentence: "Nothing to do: identity \"\(TerminalSafe.text(name))\" exists.")
+        let list = differences.map { difference -> Members in
+            ["member": difference.part, "current": difference.current, "wanted": difference.wanted]
+        }
+        var lines = ["Nothing to do: identity \"\(TerminalSafe.text(name))\" exists."]
+        if !differences.isEmpty {
+            lines.append("It differs from the options:")
+            lines += differences.map {
+                "  \($0.part)   \(TerminalSafe.text($0.current)); wanted: \(TerminalSafe.text($0.wanted))"
+            }
+            let command = Wording(keychain: keychain.name).command(.renewIdentity(name))
+            lines.append("To change it, renew it with these options: \(command) …")
+        }
+        try output.emit(
+            Document(document.members + ["differences": list]), sentence: lines.joined(separator: "\n"))
+        if exitCode, !differences.isEmpty { throw ExitCode(ExitStatus.attention.rawValue) }
     }
 
     /// A note if the issuer granted a shorter lifetime than requested, by more than the day that some issuers subtract
@@ -174,6 +200,15 @@ enum IdentityPhrases {
             "hint": trust.map { Wording(keychain: keychain.name).command($0.operation) },
             "chain_complete": chain?.isComplete, "chain_length": chain?.certificates.count,
         ]
+    }
+
+    /// States that nothing renews an identity, and when it expires.
+    static func unmanaged(_ identity: Identity, _ keychain: Keychain, on date: Date) throws -> String {
+        let end = try identity.certificate().notAfter
+        let command = Wording(keychain: keychain.name).command(
+            .renewIdentity(identity.label ?? "", [.namedIssuer]))
+        return "nothing renews \"\(TerminalSafe.text(identity.label ?? ""))\", "
+            + "\(end < date ? "which expired" : "which expires") \(Plural.relative(end, to: date)): \(command)"
     }
 
     /// States that older versions are trusted and the version in use is not.

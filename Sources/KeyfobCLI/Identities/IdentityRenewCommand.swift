@@ -17,9 +17,10 @@ struct IdentityRenewCommand: OutputCommand {
             "keyfob identity renew api",
             "keyfob identity renew api --new-key --force"),
         discussion: """
-            A renewal is due after 66% of the lifetime. The issuer is the stored one, unless another is given. The \
-            previous version is kept as NAME@DAY until keyfob identity retire. --all renews every identity that is due \
-            and has a known issuer. After a renewal, a shell runs the command of --exec once. If it fails, is \
+            A renewal is due after 66% of the lifetime, or when the options change what the certificate says: --dns, \
+            --ip and the others replace all names of their kind. The issuer is the stored one, unless another is given. The \
+            previous version is kept as NAME@DAY, and --keep says how many. --all renews every identity that is due \
+            and has a known issuer; it names those that are due and have none, and prints nothing if none is due. After a renewal, a shell runs the command of --exec once. If it fails, is \
             interrupted or takes too long, the next renew with --exec runs it again. Its environment contains no \
             secrets and no KEYFOB_… variables: select the keychain with -k.
             """)
@@ -39,6 +40,13 @@ struct IdentityRenewCommand: OutputCommand {
     @Flag(help: "Keep the same key for this and every later certificate.")
     var sameKey = false
 
+    @Option(
+        help: ArgumentHelp(
+            "How many older versions stay after a renewal; the others are destroyed unless they are still needed.",
+            valueName: "number"))
+    var keep = 2
+
+    @OptionGroup(title: "Changes of the certificate") var wishes: CertificateOptions
     @OptionGroup(title: "Issuer") var issuance: IssuerOptions
     @OptionGroup(title: "The new key") var key: NewKeyOptions
 
@@ -59,6 +67,13 @@ struct IdentityRenewCommand: OutputCommand {
         if all, name != nil { throw ValidationError("--all and a name exclude each other.") }
         guard all || name != nil else { throw ValidationError("Name an identity, or give --all.") }
         if newKey || key.isGiven, sameKey { throw ValidationError("--new-key and --same-key exclude each other.") }
+        guard keep >= 0 else { throw ValidationError("--keep takes a number of versions, such as 2.") }
+        guard !wishes.authority else {
+            throw ValidationError("A renewal does not make an authority of an identity: use keyfob identity create.")
+        }
+        if all, !wishes.isEmpty || !wishes.usage.isEmpty {
+            throw ValidationError("--all renews each identity with its own names and usages.")
+        }
         if all, issuance.selfSigned || issuance.issuer != nil {
             throw ValidationError("--all renews each identity with its own issuer.")
         }
@@ -108,13 +123,21 @@ struct IdentityRenewCommand: OutputCommand {
         if let exec, !global.dryRun, interruption == nil, !(renewed + waiting).isEmpty {
             (status, hookFailure) = try run(exec, after: renewed + waiting, keychain, output, pending)
         }
-        if all, identities.isEmpty { try output.say("Nothing to do: no identity has a known issuer.") }
+        let unmanaged = try all ? Self.unmanaged(in: keychain) : []
+        for identity in unmanaged where try Self.isDue(Self.percentUsed(of: identity, on: now)) {
+            let phrase = try IdentityPhrases.unmanaged(identity, keychain, on: now)
+            output.warn(phrase)
+        }
         if output.format.isMachineReadable {
             var members: Members = [
                 "changed": !renewed.isEmpty, "dry_run": global.dryRun, "keychain": keychain.name,
                 "identities": documents, "hook_status": status, "hook_failure": hookFailure.map { Failure($0).value },
             ]
-            if all { members += ["failures": failures.map { Failure($0).value }] }
+            if all {
+                members += [
+                    "failures": failures.map { Failure($0).value }, "without_issuer": unmanaged.map { $0.label ?? "" },
+                ]
+            }
             try output.emit(Document(members), sentence: "")
         }
         if let interruption { throw interruption }
@@ -238,6 +261,16 @@ struct IdentityRenewCommand: OutputCommand {
 
     private static func isDue(_ percent: Int) -> Bool { Double(percent) >= RenewalPolicy.dueAfter * 100 }
 
+    /// The changes that the options ask for.
+    private func changes(of certificate: Certificate) throws -> CertificateChanges {
+        let usages = wishes.usage.isEmpty ? nil : wishes.usage.map(\.usage)
+        guard !wishes.isEmpty else { return CertificateChanges(usages: usages) }
+        let hasSubject = wishes.cn != nil || wishes.subject != nil
+        return CertificateChanges(
+            subject: hasSubject ? try wishes.name() : nil,
+            names: try wishes.extensions(for: certificate.publicKey.algorithm).subjectAlternativeNames, usages: usages)
+    }
+
     /// The outcome of the renewal of one identity.
     private enum Outcome { case renewed, unchanged, leftToAnother }
 
@@ -251,10 +284,17 @@ struct IdentityRenewCommand: OutputCommand {
                 .invalidArgument, "identity \"\(identity.label ?? "")\" has no issuer to renew it.",
                 hint: "Give --self-signed or --issuer once; it is stored.", details: ["name": identity.label ?? ""])
         }
-        guard Self.isDue(percent) || force else {
-            try output.say(
-                "Nothing to do: \(label) is at \(max(0, percent))% of its lifetime; renewal starts at "
-                    + "\(Int(RenewalPolicy.dueAfter * 100))%. Use --force to renew now.")
+        let certificate = try identity.certificate()
+        let changes = try self.changes(of: certificate)
+        let isChange = try changes.change(certificate)
+            || issuance.seconds.map { $0 != identity.renewalPolicy?.lifetime } ?? false
+        guard Self.isDue(percent) || force || isChange else {
+            // From cron, every line would be mailed.
+            if !all {
+                try output.say(
+                    "Nothing to do: \(label) is at \(max(0, percent))% of its lifetime; renewal starts at "
+                        + "\(Int(RenewalPolicy.dueAfter * 100))%. Use --force to renew now.")
+            }
             return (try document(unchanged: identity, keychain, output), .unchanged)
         }
         let wanted: RenewalKey? = newKey || key.isGiven
@@ -280,7 +320,7 @@ struct IdentityRenewCommand: OutputCommand {
         do {
             made = try Waiting.notice("issuer \(description.description)", isShown: global.showsProgress) {
                 try keychain.identities.renew(
-                    identity, key: wanted, lifetime: issuance.seconds, issuer: issuer
+                    identity, key: wanted, lifetime: issuance.seconds, changes: changes, issuer: issuer
                 ) { step in steps.withLock { $0.append(TerminalSafe.text(step)) } }
             }
         } catch {
@@ -304,16 +344,43 @@ struct IdentityRenewCommand: OutputCommand {
         let end = RFC3339.day(of: try made.identity.certificate().notAfter)
         let done = steps.withLock { $0 } + ["certificate valid until \(end)"]
         try output.say("  " + done.joined(separator: ", "))
-        try output.say("  installed" + made.kept.map { "; old certificate kept as \(TerminalSafe.text($0))" }.joined())
+        let retired = try retireVersions(after: made, keychain, output)
+        let kept = made.kept.filter { !retired.contains($0) }
+        try output.say("  installed" + kept.map { "; old certificate kept as \(TerminalSafe.text($0))" }.joined())
+        if !retired.isEmpty {
+            try output.say("  destroyed \(retired.map { TerminalSafe.text($0) }.joined(separator: ", "))")
+        }
         let trust = try keychain.trust.stale(by: made)
         if let trust { try output.say("  " + IdentityPhrases.sentence(trust, keychain)) }
         if case .new = wanted, identity.renewalPolicy?.renewsKey != true {
             try output.say("  from now on, each renewal makes a new key; --same-key ends this")
         }
         return (
-            try IdentityPhrases.document(
-                made.identity, isChanged: true, keychain, kept: made.kept, trust: trust),
+            Document(
+                try IdentityPhrases.document(
+                    made.identity, isChanged: true, keychain, kept: kept, trust: trust).members + ["retired": retired]),
             .renewed
         )
+    }
+
+    /// Destroys the older versions beyond `--keep`, and returns their names.
+    ///
+    /// A failure is only printed, because the certificate is renewed. The next renewal tries again.
+    private func retireVersions(
+        after made: IdentityInstallation, _ keychain: Keychain, _ output: Output
+    ) throws -> [String] {
+        do { return try keychain.identities.retireVersions(after: made, keeping: keep) } catch {
+            let reason = Failure(error).text(verbose: false).dropping(prefix: "keyfob: ") ?? ""
+            output.warn("older versions could not be destroyed: \(reason.trimmingBlanks)")
+            return []
+        }
+    }
+
+    /// The identities that nothing renews, because they have no known issuer.
+    private static func unmanaged(in keychain: Keychain) throws -> [Identity] {
+        var seen: Set<Data> = []
+        return try keychain.find(.identities.ordered(by: .label)).filter {
+            $0.nameOfVersion == nil && $0.renewalPolicy == nil && seen.insert($0.der).inserted
+        }
     }
 }

@@ -37,7 +37,8 @@ import Testing
 
     @Test func `if the two entries differ three times, nothing is created`() throws {
         let household = try TestHome()
-        let run = try household.keyfob(["init"], typing: Array(repeating: ["open sesame", "open barley"], count: 3).flatMap(\.self))
+        let entries = ["open sesame", "open barley"]
+        let run = try household.keyfob(["init"], typing: entries + entries + entries)
         #expect(run.result.status == 130)
         #expect(!FileManager.default.fileExists(atPath: household.data + "/keychains"))
         #expect(try FileManager.default.contentsOfDirectory(atPath: household.directory.file("home")).isEmpty)
