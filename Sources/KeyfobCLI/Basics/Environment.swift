@@ -15,8 +15,8 @@ enum Environment {
         value(name).flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// Whether a switch is on: set, not empty and not `0`.
+    /// Whether a switch is on: set, not empty and not `0`, `no`, `false` or `off` in either case.
     static func isOn(_ name: String) -> Bool {
-        nonEmpty(name).map { $0 != "0" } ?? false
+        nonEmpty(name).map { !["0", "no", "false", "off"].contains($0.lowercased()) } ?? false
     }
 }
