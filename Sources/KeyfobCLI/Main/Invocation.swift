@@ -149,12 +149,25 @@ struct Invocation {
     /// Common synonyms for `rm`.
     private static let removals: Set = ["remove", "delete", "del", "destroy", "erase", "unlink", "drop"]
 
+    /// Verbs of similar programs, and the commands that do the same.
+    private static let translations = [
+        "mv": "keyfob copy OLD NEW && keyfob rm OLD", "rename": "keyfob copy OLD NEW && keyfob rm OLD",
+        "move": "keyfob copy OLD NEW && keyfob rm OLD", "find": "keyfob ls PREFIX", "search": "keyfob ls PREFIX",
+        "grep": "keyfob ls PREFIX", "add": "keyfob set NAME", "insert": "keyfob set NAME", "put": "keyfob set NAME",
+        "store": "keyfob set NAME", "new": "keyfob set NAME", "cat": "keyfob get NAME", "read": "keyfob get NAME",
+        "passwd": "keyfob keychain passphrase", "password": "keyfob keychain passphrase",
+    ]
+
     private static func unknown(_ word: String, after path: [String], _ children: [any ParsableCommand.Type])
         -> UsageError
     {
         let parent = (["keyfob"] + path).joined(separator: " ")
         let names = children.filter { $0.configuration.shouldDisplay }.flatMap(names)
         var hint = "All commands: \(parent) --help"
+        if path.isEmpty, let command = translations[word.lowercased()] {
+            return UsageError(
+                "unknown command \"\(TerminalSafe.text(word))\".", hint: "For that: \(command)\n\(hint)")
+        }
         // "remove" is more similar to "retire" than to "rm", but a user who wants to remove something must be shown
         // `rm`.
         let nearest = removals.contains(word.lowercased())

@@ -17,7 +17,8 @@ struct KeyfobCommand: ParsableCommand {
         version: version,
         subcommands: [
             InitCommand.self, StatusCommand.self, UnlockCommand.self, LockCommand.self, SecretGet.self, SecretSet.self,
-            SecretList.self, SecretRemove.self, SecretCommand.self, IdentityCommand.self, CertificateCommand.self,
+            SecretList.self, SecretRemove.self, SecretShow.self, SecretEdit.self, SecretGenerate.self, SecretCopy.self,
+            SecretCommand.self, IdentityCommand.self, CertificateCommand.self,
             KeyCommand.self, TrustCommand.self, TokenCommand.self, DoctorCommand.self, URICommand.self,
             KeychainCommand.self, HelperCommand.self, ErrorCommand.self, CompletionCommand.self,
         ])
