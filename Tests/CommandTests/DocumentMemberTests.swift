@@ -7,7 +7,8 @@ import Testing
     /// Commands that print a document each, in an order in which all of them succeed.
     private static let commands = [
         "init", "status", "keychain ls", "keychain show", "keychain default", "keychain default login",
-        "keychain check", "keychain create site --unattended", "lock --all", "secret generate a --print",
+        "keychain check", "keychain settings", "keychain create site --unattended", "lock --all", "status --all",
+        "secret generate a --print",
         "secret generate b --kind internet", "ls", "get a", "secret show b --reveal", "secret copy a c", "rm c -y",
         "key generate k", "key ls", "key show k", "key pub k", "key csr k --cn k", "key rm k -y",
         "identity create root --cn Root --authority --self-signed --lifetime 90d", "trust add root",

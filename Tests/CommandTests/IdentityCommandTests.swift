@@ -171,9 +171,9 @@ import Testing
         #expect(due.status == 10)
         let lines = due.output.split(separator: "\n").map { $0.split(separator: " ").map(String.init) }
         try #require(lines.count == 2, "\(due.output)")
-        let span = lines[0].suffix(3).joined(separator: " ")
-        #expect(lines[0].first == "soon" && ["in 7 days", "in 6 days"].contains(span))
-        #expect(lines[1].first == "old" && lines[1].last == "expired")
+        let span = lines[1].suffix(3).joined(separator: " ")
+        #expect(lines[1].first == "soon" && ["in 7 days", "in 6 days"].contains(span))
+        #expect(lines[0].first == "old" && lines[0].last == "expired")
         #expect(try home.keyfob("cert", "expiring", "--within", "30d").status == 0)
         #expect(try home.keyfob("cert", "expiring", "--within", "1s", "--exit-code", "-k", "login").status == 10)
         #expect(try home.keyfob("identity", "check", "old").status == 11)

@@ -142,6 +142,26 @@ extension GlobalOptions {
         return (try output(json ? nil : .table), name)
     }
 
+    /// Returns the output of a command that can print metrics instead, and whether it is to do so.
+    ///
+    /// - Throws: `UsageError` if the command lacks the format, `KEYFOB_FORMAT` names no format, or two options
+    ///   contradict.
+    func outputOrMetrics() throws -> (output: Output, isMetrics: Bool) {
+        guard case .content(.prometheus) = formatOption else { return (try output(), false) }
+        guard !json else {
+            throw UsageError("--json and --format prometheus exclude each other.", hint: "Give one of the two.")
+        }
+        return (try output(.table), true)
+    }
+
+    /// Refuses options that select one keychain, for a command about all of them.
+    ///
+    /// - Throws: `UsageError`.
+    func requireNoKeychain() throws {
+        guard keychain != nil || token != nil else { return }
+        throw UsageError("--all and a keychain or token exclude each other.", hint: "Give one of the two.")
+    }
+
     private func output(_ option: OutputFormat?) throws -> Output {
         let format = try OutputFormat.resolve(
             option: option, json: json, environment: Environment.value("KEYFOB_FORMAT"))

@@ -166,12 +166,46 @@ struct KeychainReport {
             || (nextExpiry.map { $0.date.timeIntervalSinceNow < 30 * 86_400 } ?? false)
     }
 
+    /// The cells of a row in a table of keychains.
+    var cells: [Table.Cell] {
+        let next = nextExpiry.map { "\($0.name) \(Plural.relative($0.date, to: Date()))" } ?? ""
+        return [
+            .init(configuration.name), .init(state.rawValue, state == .locked ? .warning : nil),
+            .init(tokenLabel, token == nil ? .bad : nil),
+            .init(expired.map(String.init) ?? "", expired ?? 0 > 0 ? .bad : nil), .init(next),
+            .init(problem?.message ?? "", .bad),
+        ]
+    }
+
+    /// Adds the gauges of the keychain. Unavailable values have none.
+    func add(to metrics: inout Metrics) {
+        let labels: KeyValuePairs = ["keychain": configuration.name]
+        metrics.add("keychain_problem", Self.problemHelp, problem == nil ? 0 : 1, labels)
+        metrics.add(
+            "keychain_locked", "Whether a person must unlock the keychain.", state == .locked ? 1 : 0, labels)
+        metrics.add("token_present", "Whether the token of the keychain is reached.", token == nil ? 0 : 1, labels)
+        metrics.add("passwords", "The number of passwords.", passwords, labels)
+        metrics.add("keys", "The number of private and secret keys.", keys, labels)
+        metrics.add("certificates", "The number of certificates.", certificates, labels)
+        metrics.add("certificates_expired", "The number of expired certificates in use.", expired, labels)
+        metrics.add(
+            "next_expiry_timestamp_seconds", "When the next certificate in use expires.",
+            nextExpiry.map { Int($0.date.timeIntervalSince1970) }, labels)
+    }
+
+    private static let problemHelp = "Whether the keychain cannot be used."
+
+    /// Adds the gauge of a keychain whose configuration cannot be read.
+    static func addProblem(of name: String, to metrics: inout Metrics) {
+        metrics.add("keychain_problem", problemHelp, 1, ["keychain": name])
+    }
+
     /// The lines for people.
     var lines: [(String, String)] {
         var lines: [(String, String)] = [("keychain", configuration.name + (isDefault ? " (default)" : ""))]
         switch state {
         case .unlocked:
-            let until = expiry.map { " until \(RFC3339.string(from: $0)) (\(Plural.relative($0, to: Date())))" } ?? ""
+            let until = expiry.map { " until \(RFC3339.local(from: $0)) (\(Plural.relative($0, to: Date())))" } ?? ""
             lines.append(("state", "unlocked\(until)" + (location.map { ", \($0.phrase)" } ?? "")))
         case .unattended: lines.append(("state", "opens without asking"))
         case .locked: lines.append(("state", "locked; unlock it: keyfob unlock \(configuration.name)"))

@@ -52,7 +52,7 @@ struct KeyPublicCommand: ParsableCommand, ContentWriter {
                 throw KeychainError(.unsupportedFormat, "OpenSSH has no format for a \(key.algorithm) key.")
             }
             return SecretBytes(utf8: line + "\n")
-        case .pem, .pkcs12: return SecretBytes(utf8: key.pem)
+        case .pem, .pkcs12, .prometheus: return SecretBytes(utf8: key.pem)
         }
     }
 }

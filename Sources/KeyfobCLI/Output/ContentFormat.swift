@@ -10,6 +10,8 @@ enum ContentFormat: String, CaseIterable, Sendable {
     case ssh
     /// Key and certificates encrypted with a passphrase (RFC 7292).
     case pkcs12
+    /// Gauges for a monitoring system, in Prometheus' text format.
+    case prometheus
 }
 
 /// A command that writes a file in one of several formats; the first is the default.

@@ -15,6 +15,8 @@ struct ListedCertificate {
     /// Whether it is an older version of an identity.
     var isReplaced = false
     var key: Key?
+    /// The keychain, in lists of several keychains.
+    var keychain: String?
 
     /// Returns the document for a list.
     ///
@@ -37,7 +39,8 @@ struct ListedCertificate {
     }
 
     private func members(on date: Date) -> Members {
-        var members: Members = ["name": label]
+        var members: Members = keychain.map { ["keychain": $0] } ?? [:]
+        members += ["name": label]
         if let key {
             members += ["token": key.token, "extractable": key.isExtractable]
         }
