@@ -65,7 +65,7 @@ struct IdentityInstallCommand: OutputCommand {
             lines.append(
                 "\(TerminalSafe.text(cert.name)) matches key \"\(shown)\". "
                     + IdentityPhrases.chain(chain, withoutGivenRoot: root != nil)
-                    + " Valid until \(RFC3339.day(of: leaf.notAfter)).")
+                    + " Valid until \(RFC3339.localDay(of: leaf.notAfter)).")
             if let root {
                 let command = Wording(keychain: keychain.name).command(.trust(nil))
                 lines.append(

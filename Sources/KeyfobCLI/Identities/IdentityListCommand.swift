@@ -68,7 +68,7 @@ struct IdentityShowCommand: OutputCommand {
             if let policy {
                 lines.append(("renewed by", policy.issuer.description + (policy.renewsKey ? ", with a new key" : "")))
                 if let lifetime = policy.lifetime { lines.append(("renewed for", Plural.duration(seconds: lifetime))) }
-                let day = "\(RFC3339.day(of: due)) (\(Plural.relative(due, to: now)))"
+                let day = "\(RFC3339.localDay(of: due)) (\(Plural.relative(due, to: now)))"
                 lines.append(("renewal due", due <= now ? "now" : day))
             } else {
                 let command = Wording(keychain: keychain.name).command(

@@ -341,7 +341,7 @@ struct IdentityRenewCommand: OutputCommand {
             try output.say("  no longer needed: \(TerminalSafe.text(failure.message))")
             return (try document(unchanged: current, keychain, output), .leftToAnother)
         }
-        let end = RFC3339.day(of: try made.identity.certificate().notAfter)
+        let end = RFC3339.localDay(of: try made.identity.certificate().notAfter)
         let done = steps.withLock { $0 } + ["certificate valid until \(end)"]
         try output.say("  " + done.joined(separator: ", "))
         let retired = try retireVersions(after: made, keychain, output)

@@ -38,7 +38,7 @@ struct KeychainShow: OutputCommand {
             ("recovery_code", configuration.recoverySeal == nil ? "no" : "yes"),
             ("unlock_timeout", String(configuration.unlockTimeout)),
             ("unlock_on_use", configuration.settings.unlocksOnUse ? "yes" : "no"),
-            ("created", RFC3339.string(from: configuration.created)),
+            ("created", RFC3339.local(from: configuration.created)),
         ]
         var table = Table([.init("SETTING"), .init("VALUE")])
         for (name, value) in lines where name != "module_parameters" || parameters != nil {
@@ -46,7 +46,8 @@ struct KeychainShow: OutputCommand {
         }
         let typed: Members = [
             "default": isDefault, "module_parameters": parameters, "recovery_code": configuration.recoverySeal != nil,
-            "unlock_timeout": configuration.unlockTimeout, "unlock_on_use": configuration.settings.unlocksOnUse,
+            "created": configuration.created, "unlock_timeout": configuration.unlockTimeout,
+            "unlock_on_use": configuration.settings.unlocksOnUse,
         ]
         try output.emit(Document(Members(lines).replacing(typed)), table: table)
     }

@@ -50,7 +50,7 @@ struct UnlockCommand: OutputCommand {
         }
         let expiry = try keychain.unlockedState.expiry(of: keychain.stateName)
         let until =
-            expiry.map { "until \(RFC3339.string(from: $0)) (\(Plural.relative($0, to: Date())))" }
+            expiry.map { "until \(RFC3339.local(from: $0)) (\(Plural.relative($0, to: Date())))" }
             ?? "until it is locked"
         try output.emit(
             document(keychain, .unlocked, until: expiry, location: location, isChanged: true),

@@ -52,10 +52,10 @@ enum CertificatePhrases {
     /// `valid until 2027-01-10 (412 days)`, or a phrase that states that the certificate has expired or is not yet
     /// valid.
     static func validity(_ certificate: Certificate, on date: Date) -> String {
-        let day = RFC3339.day(of: certificate.notAfter)
+        let day = RFC3339.localDay(of: certificate.notAfter)
         switch State(certificate, on: date) {
         case .expired: return "expired on \(day) (\(Plural.relative(certificate.notAfter, to: date)))"
-        case .notYetValid: return "valid only from \(RFC3339.string(from: certificate.notBefore))"
+        case .notYetValid: return "valid only from \(RFC3339.local(from: certificate.notBefore))"
         case .good, .renewalDue, .replaced:
             return "valid until \(day) (\(Plural.duration(seconds: certificate.notAfter.timeIntervalSince(date))))"
         }
@@ -112,7 +112,7 @@ enum CertificatePhrases {
             ("issuer", certificate.issuer.description),
             ("serial", certificate.serialNumberText),
             ("validity", validity(certificate, on: date)),
-            ("not before", RFC3339.string(from: certificate.notBefore)),
+            ("not before", RFC3339.local(from: certificate.notBefore)),
             ("key", certificate.publicKey.algorithm.description),
         ]
         let names = certificate.subjectAlternativeNames.map(\.description)

@@ -41,7 +41,12 @@ struct SecretShow: OutputCommand {
         var members =
             item.members + ["comment": item.value(.comment), "keychain": keychain.name] + item.referenceMembers
         if reveal { members += SecretGet.member(try SecretGet.secret(of: item, in: keychain)) }
-        try output.emit(Document(members), table: Self.table(members))
+        // Documents have UTC.
+        let local: Members = [
+            "created": item.attributes[.creationDate]?.date.map { RFC3339.local(from: $0) },
+            "modified": item.modified.map { RFC3339.local(from: $0) },
+        ]
+        try output.emit(Document(members), table: Self.table(members.replacing(local)))
     }
 
     /// One row for each member that has a value.
