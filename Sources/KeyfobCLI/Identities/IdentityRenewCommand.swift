@@ -251,7 +251,9 @@ struct IdentityRenewCommand: OutputCommand {
     /// the keychain.
     private func document(unchanged identity: Identity, _ keychain: Keychain, _ output: Output) throws -> Document {
         guard output.format.isMachineReadable else { return Document([:]) }
-        return try IdentityPhrases.document(identity, isChanged: false, keychain, isDryRun: global.dryRun)
+        let document = try IdentityPhrases.document(identity, isChanged: false, keychain, isDryRun: global.dryRun)
+        let retired: [String]? = global.dryRun ? nil : []
+        return Document(document.members + ["retired": retired])
     }
 
     /// The elapsed part of the certificate's lifetime, in whole percent.
