@@ -19,6 +19,28 @@ int keyfob_is_running(pid_t child) {
     return result == 0 && state.si_signo == 0;
 }
 
+int keyfob_has_children(void) {
+    siginfo_t state;
+    int result;
+    do result = waitid(P_ALL, 0, &state, WEXITED | WNOHANG | WNOWAIT);
+    while (result < 0 && errno == EINTR);
+    return result == 0;
+}
+
+int keyfob_child_state(pid_t child) {
+    siginfo_t state;
+    state.si_pid = 0;
+    int result;
+    do result = waitid(P_PID, (id_t)child, &state, WEXITED | WSTOPPED | WNOHANG | WNOWAIT);
+    while (result < 0 && errno == EINTR);
+    if (result < 0) return 2;
+    if (state.si_pid == 0) return 0;
+    if (state.si_code != CLD_STOPPED) return 2;
+    // Without WNOWAIT, so that this stop is reported once.
+    waitid(P_PID, (id_t)child, &state, WSTOPPED | WNOHANG);
+    return 1;
+}
+
 /// The parent of a process, from /proc/PID/stat; 0 if it is unknown. Async-signal-safe.
 static pid_t parent_of(const char *name) {
     char path[64] = "/proc/";

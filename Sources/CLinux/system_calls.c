@@ -41,6 +41,8 @@ int keyfob_is_library_loaded(const char *name) {
     return search.is_found;
 }
 
+char **keyfob_environment(void) { return environ; }
+
 pid_t keyfob_thread_id(void) { return gettid(); }
 
 int keyfob_set_thread_name(const char *name) { return prctl(PR_SET_NAME, name, 0, 0, 0); }

@@ -50,6 +50,16 @@ int keyfob_close_from(posix_spawn_file_actions_t *actions, int first);
 /// Whether a child is still running. A child that has ended is not reaped.
 int keyfob_is_running(pid_t child);
 
+/// Whether this process has a child, also one that has ended and was not waited for.
+int keyfob_has_children(void);
+
+/// What a child does: 0 while it runs, 1 once after it was stopped, 2 when it has ended. A child that has ended is not
+/// reaped.
+int keyfob_child_state(pid_t child);
+
+/// The environment of this process, ended by a null pointer: environ(7).
+char **keyfob_environment(void);
+
 /// Sends a signal to a process and all its descendants. Async-signal-safe (signal-safety(7)), and preserves `errno`.
 ///
 /// All descendants are found before the first signal is sent, because the children of a process that ends get another

@@ -1,3 +1,4 @@
+import CLinux
 import Foundation
 package import KeyfobPrimitives
 
@@ -78,6 +79,30 @@ package enum EnvironmentVariable {
         if source.hasPrefix("fd:"), let number = Int32(source.dropFirst(3)), number > 2 {
             NamedDescriptor.withhold(number)
         }
+    }
+
+    /// The variables of a program that the user runs through this process, byte for byte and in their order.
+    ///
+    /// It lacks the variables that PIN sources name, even unread ones, and those that begin with `KEYFOB_PIN`.
+    /// Variables that this process set for itself have their values from before.
+    package static func inheritedByProgram() -> ProgramEnvironment {
+        withhold(namedBy: value("KEYFOB_PIN_SOURCE"))
+        var environment = ProgramEnvironment()
+        differences.withLock { differences in
+            var entry = unsafe keyfob_environment()
+            while let current = unsafe entry?.pointee {
+                unsafe environment.append(entry: UnsafeRawBufferPointer(start: current, count: strlen(current)))
+                unsafe entry = unsafe entry?.advanced(by: 1)
+            }
+            for (name, value) in differences.before {
+                environment.set(name, to: value.map { SecretBytes(utf8: $0) })
+            }
+            environment.remove { name in
+                name.starts(with: "KEYFOB_PIN".utf8)
+                    || differences.withheld.contains { $0.utf8.elementsEqual(name) }
+            }
+        }
+        return environment
     }
 
     /// The environment of a program that this process starts.

@@ -31,6 +31,14 @@ package enum InheritedDescriptors {
         return numbers.contains(number)
     }
 
+    /// Marks all descriptors that were not open at the start, so that exec(3) closes them.
+    ///
+    /// Libraries open some without the mark. Does nothing if the descriptors at the start are unknown.
+    package static func closeOthersOnExec() {
+        guard let numbers, let current = openNumbers() else { return }
+        for number in current where !numbers.contains(number) { _ = fcntl(number, F_SETFD, FD_CLOEXEC) }
+    }
+
     /// The number in `/dev/fd/N` and its equivalents; `nil` for other paths.
     package static func number(at path: String) -> Int32? {
         for folder in ["/dev/fd/", "/proc/self/fd/", "/proc/\(getpid())/fd/"] where path.hasPrefix(folder) {

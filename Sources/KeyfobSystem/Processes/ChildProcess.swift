@@ -50,8 +50,8 @@ package import Synchronization
         let environment = EnvironmentVariable.inherited().map { "\($0.key)=\($0.value)" }
         var identifier: Int32 = 0
         let earlier = RunningChildren.signals
-        let result = unsafe Self.withCStrings(arguments) { arguments in
-            unsafe Self.withCStrings(environment) { environment in
+        let result = unsafe withCStrings(arguments) { arguments in
+            unsafe withCStrings(environment) { environment in
                 guard let program = unsafe arguments[0] else { return ENOENT }
                 return unsafe posix_spawnp(&identifier, program, &actions, &attributes, arguments, environment)
             }
@@ -122,19 +122,6 @@ package import Synchronization
     private static func reap(_ identifier: Int32) {
         var status: Int32 = 0
         while unsafe waitpid(identifier, &status, 0) < 0, errno == EINTR {}
-    }
-
-    private static func withCStrings<Result>(
-        _ strings: [String], _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Result
-    ) -> Result {
-        let array = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>.allocate(capacity: strings.count + 1)
-        for (index, string) in strings.enumerated() { unsafe (array + index).initialize(to: strdup(string)) }
-        unsafe (array + strings.count).initialize(to: nil)
-        defer {
-            for index in strings.indices { unsafe free(array[index]) }
-            unsafe array.deallocate()
-        }
-        return unsafe body(array)
     }
 }
 

@@ -17,6 +17,12 @@ package enum CreationMask {
         _ = ofCaller.compareExchange(expected: unknown, desired: umask(0o077), ordering: .relaxed)
     }
 
+    /// Restores the caller's mask, for a program that takes the place of this process or is the last that it starts.
+    package static func restore() {
+        let mask = ofCaller.load(ordering: .relaxed)
+        if mask != unknown { umask(mask) }
+    }
+
     /// The caller's mask, as umask(1) takes it; `nil` where this process has changed nothing.
     package static var callersText: String? {
         let mask = ofCaller.load(ordering: .relaxed)
