@@ -14,21 +14,39 @@ struct ScratchDirectory: ~Copyable {
     /// The descriptor of the lock. The directory is in use as long as a process has it open.
     let lock: Int32
 
-    private static let prefix = "keyfob-edit-"
+    /// The command that needs the directory.
+    enum Use: String, CaseIterable {
+        case edit, run
+
+        /// The beginning of the directory's name.
+        var prefix: String { "keyfob-\(rawValue)-" }
+
+        fileprivate var refusal: String {
+            switch self {
+            case .edit: "there is no directory in memory for the editor's file; a secret must not reach a disk."
+            case .run: "there is no directory in memory for the files of --file; a secret must not reach a disk."
+            }
+        }
+
+        fileprivate var alternative: String {
+            switch self {
+            case .edit: "or use no editor: " + Wording.selected.keyfob("set NAME --replace")
+            case .run: "or give the program the secret in a variable: --env NAME=ITEM"
+            }
+        }
+    }
 
     /// Creates a directory below the first of `candidates` that is in memory.
     ///
     /// - Throws: `KeychainError.refused` if there is none, because a secret must not reach a disk.
-    init(candidates: [String] = ScratchDirectory.candidates) throws {
+    init(for use: Use = .edit, candidates: [String] = ScratchDirectory.candidates) throws {
         guard let parent = candidates.first(where: { unsafe MemoryFileSystem.holds($0) && access($0, W_OK) == 0 })
         else {
             throw KeychainError(
-                .refused, "there is no directory in memory for the editor's file; a secret must not reach a disk.",
-                hint: "Make /dev/shm or $XDG_RUNTIME_DIR a tmpfs, or use no editor: "
-                    + Wording.selected.keyfob("set NAME --replace"))
+                .refused, use.refusal, hint: "Make /dev/shm or $XDG_RUNTIME_DIR a tmpfs, \(use.alternative)")
         }
         while true {
-            let path = try TemporaryDirectory.make(in: parent, prefix: Self.prefix)
+            let path = try TemporaryDirectory.make(in: parent, prefix: use.prefix)
             // Another process may have swept the directory before it was locked; then a new one is created.
             guard let lock = Self.lock(path) else { continue }
             self.path = path
@@ -38,7 +56,7 @@ struct ScratchDirectory: ~Copyable {
     }
 
     deinit {
-        // The whole directory is wiped, because editors leave copies next to the file. Files that remain are in memory
+        // The whole directory is wiped, because programs leave copies next to the file. Files that remain are in memory
         // and readable only by this user.
         if !Self.wipe(path) { StandardError.write("keyfob: \(path) could not be removed.\n") }
         close(lock)
@@ -46,7 +64,7 @@ struct ScratchDirectory: ~Copyable {
 
     /// Wipes the directories left by killed processes of this user, and returns their number.
     ///
-    /// Directories that an editor still uses, and those that belong to others, are left alone. The next sweep retries
+    /// Directories that a program still uses, and those that belong to others, are left alone. The next sweep retries
     /// those that could not be wiped.
     @discardableResult
     static func sweep(candidates: [String] = ScratchDirectory.candidates) -> Int {
@@ -54,7 +72,7 @@ struct ScratchDirectory: ~Copyable {
         for parent in candidates where MemoryFileSystem.holds(parent) {
             // A directory that cannot be listed contains none of our directories.
             let names = (try? FileManager.default.contentsOfDirectory(atPath: parent)) ?? []
-            for name in names where name.hasPrefix(prefix) {
+            for name in names where Use.allCases.contains(where: { name.hasPrefix($0.prefix) }) {
                 let path = parent + "/" + name
                 guard let lock = lock(path) else { continue }
                 if wipe(path) { count += 1 }
