@@ -32,7 +32,7 @@ extension Item {
 
     /// The protocol as `--protocol` takes it, or `nil` if there is none. Apple's four-character code "htps" would not
     /// be recognised as https.
-    private var schemeText: String? {
+    var schemeText: String? {
         let code = text(.protocol)
         return code.isEmpty ? nil : InternetProtocol(rawValue: code).scheme ?? code.trimmingBlanks
     }

@@ -53,6 +53,21 @@ struct PasswordChoice {
         return options.map { name, value in value.map { " \(name)=\(ShellWord.quoted($0))" } ?? "" }.joined()
     }
 
+    /// Refuses contradictory options.
+    ///
+    /// - Throws: `UsageError`.
+    func check() throws {
+        if kind == .generic, server != nil || scheme != nil || port != nil || path != nil {
+            throw UsageError(
+                "a generic password has no server, protocol, port or path.",
+                hint: "Leave them out, or give --kind internet")
+        }
+        if let port, !(0...65535).contains(port) {
+            throw UsageError("a port is a number from 0 to 65535.", hint: "Example: --port 443")
+        }
+        _ = try internetProtocol()
+    }
+
     /// The protocol: a URL scheme, or Apple's four characters for a protocol without a known scheme.
     ///
     /// - Throws: `UsageError` if it is neither.

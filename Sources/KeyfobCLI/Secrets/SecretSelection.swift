@@ -40,25 +40,17 @@ struct SecretSelection: ParsableArguments {
         guard !name.isEmpty else {
             throw UsageError("an item needs a name.", hint: "All items: \(Wording.selected.keyfob("ls"))")
         }
-        if kind == .generic, server != nil || scheme != nil || port != nil || path != nil {
-            throw UsageError(
-                "a generic password has no server, protocol, port or path.",
-                hint: "Leave them out, or give --kind internet")
-        }
-        if let port, !(0...65535).contains(port) {
-            throw UsageError("a port is a number from 0 to 65535.", hint: "Example: --port 443")
-        }
-        _ = try choice.internetProtocol()
+        try choice.check()
     }
 
     /// Refuses a new name that starts like a reference to an item, because no command would find the item.
     ///
     /// - Throws: `UsageError`.
     static func requireNoReference(_ name: String) throws {
-        let scheme = "keyfob://"
-        guard name.lowercased().hasPrefix(scheme) else { return }
+        guard SecretReference.isReference(name) else { return }
         throw UsageError(
-            "names that begin with \"\(scheme)\" are reserved for references to items; nothing was stored.",
+            "names that begin with \"\(SecretReference.scheme)\" are reserved for references to items; "
+                + "nothing was stored.",
             hint: "Leave that out, and name the keychain with -k.")
     }
 
