@@ -1,4 +1,6 @@
+import ArgumentParser
 import Keyfob
+import Synchronization
 
 /// The exit status of the process. The numbers are part of the interface, so they never change their meaning.
 struct ExitStatus: RawRepresentable, Hashable, Sendable {
@@ -34,11 +36,28 @@ struct ExitStatus: RawRepresentable, Hashable, Sendable {
     static let refused = Self(rawValue: 12)
     /// Busy, or a timeout.
     static let busy = Self(rawValue: 13)
+    /// A failure of Keyfob itself in a command whose other statuses are those of the program that it runs.
+    static let ownFailure = Self(rawValue: 125)
+    /// The program to run cannot be executed.
+    static let programNotExecutable = Self(rawValue: 126)
+    /// There is no such program.
+    static let programNotFound = Self(rawValue: 127)
     /// Interrupted by SIGINT, or cancelled by an answer.
     static let interrupted = Self(rawValue: 130)
 
     /// The status of a process that was ended by a signal, as shells report it.
     static func signalled(_ number: Int32) -> Self { Self(rawValue: 128 + number) }
+
+    /// The status as an error that ends the command silently.
+    var code: ExitCode { ExitCode(rawValue) }
+
+    private static let isOfProgram = Atomic(false)
+
+    /// From now on the statuses of failures belong to a program, and every failure of Keyfob itself is `ownFailure`.
+    static func leaveToProgram() { isOfProgram.store(true, ordering: .relaxed) }
+
+    /// The status of a failure of Keyfob itself.
+    var ofFailure: Self { Self.isOfProgram.load(ordering: .relaxed) ? .ownFailure : self }
 
     /// The status for an error code; `failure` for an unknown code.
     init(_ code: KeychainError.Code) {

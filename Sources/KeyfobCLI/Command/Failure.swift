@@ -1,6 +1,11 @@
 import ArgumentParser
 import Keyfob
 
+/// An error with its own description.
+protocol FailureDescribing: Error {
+    var failure: Failure { get }
+}
+
 /// The error of a command, as the user sees it: a message, a hint and an exit status.
 struct Failure {
     let code: String
@@ -13,6 +18,7 @@ struct Failure {
     init(_ error: any Error) {
         switch error {
         case let error as KeychainError: self.init(keychain: error)
+        case let failed as any FailureDescribing: self = failed.failure
         case let usage as UsageError: self.init(usage: usage.message, hint: usage.hint)
         case is CancellationError: self.init(keychain: .stopped)
         default: self.init(keychain: KeychainError(.failed, String(describing: error), cause: error))
@@ -22,17 +28,22 @@ struct Failure {
     /// Describes a usage error.
     init(usage message: String, hint: String?) {
         code = "usage"
-        status = .usage
+        status = ExitStatus.usage.ofFailure
         self.message = message
         self.hint = hint
         details = []
     }
 
-    private init(keychain error: KeychainError) {
-        code = error.code.rawValue
+    /// Describes an error with a code and a status of its own.
+    init(code: String, status: ExitStatus, _ error: KeychainError) {
+        self.init(keychain: error, code: code, status: status)
+    }
+
+    private init(keychain error: KeychainError, code: String? = nil, status: ExitStatus? = nil) {
+        self.code = code ?? error.code.rawValue
         // A command that was stopped by a signal has the same status as one that the signal ended.
         let signal = error.code == .cancelled ? Interruption.request : nil
-        status = signal.map(ExitStatus.signalled) ?? ExitStatus(error.code)
+        self.status = status ?? signal.map(ExitStatus.signalled) ?? ExitStatus(error.code).ofFailure
         message = error.message
         hint = Wording.hint(of: error)
         var details = error.details.sorted { $0.key < $1.key }.map { (name: $0.key, value: $0.value) }
