@@ -1,7 +1,9 @@
 import ArgumentParser
+import Glibc
+import Keyfob
 import KeyfobPrimitives
 
-/// The destination of a public file that a command writes: `-o FILE`, or standard output.
+/// The destination of a file that a command writes: `-o FILE`, or standard output.
 struct OutputFileOptions: ParsableArguments {
     @Option(
         name: [.customShort("o"), .customLong("output")], help: ArgumentHelp("The file to write.", valueName: "file"),
@@ -11,9 +13,11 @@ struct OutputFileOptions: ParsableArguments {
     /// The name of the file for messages.
     var name: String { path.flatMap { FileArgument(argument: $0)?.name } ?? "" }
 
-    /// The file is public, so all users may read it.
-    private func destination(waiting timeout: TimeSpan?) -> FileDestination {
-        FileDestination(path: path, mode: 0o644, timeout: timeout)
+    /// Whether the output goes to standard output.
+    ///
+    /// - Throws: `KeychainError` if the links of the path cannot be followed.
+    var isStandardOutput: Bool {
+        get throws(KeychainError) { try FileDestination(path: path, mode: 0o600).isStandardOutput }
     }
 
     /// Writes the file and reports it. On standard output, only the file is written.
@@ -25,15 +29,16 @@ struct OutputFileOptions: ParsableArguments {
     ///   - bytes: The content of the file; evaluated when it is written.
     ///   - document: The document; whether the file was changed is added to it.
     ///   - force: Whether binary data may go to a terminal.
+    ///   - mode: The mode of the file; by default all users may read it.
     ///   - isDryRun: Whether to report only that nothing was written.
     ///   - timeout: The value of `--timeout`, if given.
     /// - Throws: `KeychainError.fileUnavailable`, `refused`, `diskFull` or `timedOut` if the file or standard output
     ///   cannot be written.
     func write(
         _ bytes: @autoclosure () throws -> SecretBytes, document: Document, sentence: @autoclosure () -> String,
-        force: Bool = false, isDryRun: Bool, waiting timeout: TimeSpan?, _ output: Output
+        force: Bool = false, mode: mode_t = 0o644, isDryRun: Bool, waiting timeout: TimeSpan?, _ output: Output
     ) throws {
-        let destination = self.destination(waiting: timeout)
+        let destination = FileDestination(path: path, mode: mode, timeout: timeout)
         let hasFile = try !destination.isStandardOutput
         if !hasFile, output.format.isMachineReadable {
             return try output.emit(document.telling(ofChange: false), sentence: "")

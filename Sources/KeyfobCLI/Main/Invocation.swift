@@ -81,7 +81,7 @@ struct Invocation {
         return words[..<end].flatMap { word -> [String] in
             let (name, value) = (String(word.prefix(2)), String(word.dropFirst(2)))
             // ArgumentParser supports -k=NAME itself.
-            guard ["-k", "-u", "-o"].contains(name), !value.isEmpty, !value.hasPrefix("=") else { return [word] }
+            guard ["-k", "-u", "-o", "-i"].contains(name), !value.isEmpty, !value.hasPrefix("=") else { return [word] }
             // The help text is generated only for such a word, because that takes longer than most commands.
             let isKnown = name == "-k" || root.helpMessage(for: command).contains("\n  \(name), --")
             return isKnown ? [name, value] : [word]
