@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import KeyfobPrimitives
+import TestSupport
 
 /// A terminal whose keyboard is the test.
 final class PseudoTerminal: Sendable {
@@ -59,6 +60,26 @@ final class PseudoTerminal: Sendable {
         return String(decoding: seen, as: UTF8.self)
     }
 
+    /// Types `text` at once.
+    func type(_ text: String) {
+        var text = text
+        text.withUTF8 { bytes in _ = unsafe write(keyboard, bytes.baseAddress, bytes.count) }
+    }
+
+    /// Starts a program whose controlling terminal is this one.
+    func start(_ command: [String], environment: [String: String]) throws -> SpawnedProcess {
+        let screen = unsafe open(path, O_RDWR | O_NOCTTY | O_CLOEXEC)
+        defer { close(screen) }
+        return try SpawnedProcess(
+            ["setsid", "--ctty", "--wait"] + command, environment: environment, streams: (screen, screen, screen))
+    }
+
+    /// Changes the size of the window.
+    func resize(rows: UInt16, columns: UInt16) {
+        var size = winsize(ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
+        _ = unsafe ioctl(keyboard, UInt(TIOCSWINSZ), &size)
+    }
+
     /// Types each of `lines` after `prompt` was shown once more.
     func type(_ lines: [String], after prompt: String) -> Typist {
         let typist = Typist()
@@ -66,8 +87,7 @@ final class PseudoTerminal: Sendable {
             var seen = ""
             for line in lines {
                 seen += output(until: prompt)
-                var line = line
-                line.withUTF8 { bytes in _ = unsafe write(keyboard, bytes.baseAddress, bytes.count) }
+                type(line)
             }
             seen += output(until: "\n")
             typist.finish(seen)
