@@ -55,7 +55,7 @@ struct SecretEdit: OutputCommand {
                     + Wording(keychain: keychain.name).keyfob("set " + item.words(and: " --replace --stdin")))
         }
         if !canAsk { output.warn("questions cannot be asked here: a value that cannot be stored is lost.") }
-        if ScratchDirectory.sweep() > 0 { output.warn("wiped the files that an earlier command has left in memory.") }
+        if ScratchDirectory.sweep() > 0 { output.warn("wiped the file that an earlier edit has left in memory.") }
         let editor = Editor()
         if !editor.isSafe {
             output.warn(
