@@ -25,7 +25,7 @@ import Testing
         /// The process identifier that the program printed.
         let program: Int32
 
-        init(_ household: TestHome, _ options: [String], _ script: String = "exec sleep 300") throws {
+        init(_ household: TestHome, _ options: [String], _ script: String = "exec sleep 300", setup: String = ":") throws {
             let (reading, writing) = try SpawnedProcess.pipe()
             let null = unsafe open("/dev/null", O_RDWR | O_CLOEXEC)
             defer {
@@ -33,7 +33,7 @@ import Testing
                 close(null)
             }
             process = try SpawnedProcess(
-                [Tool.commandPath, "run"] + options + ["--", "sh", "-c", "echo $$; \(script)"],
+                [Tool.commandPath, "run"] + options + ["--", "sh", "-c", "\(setup); echo $$; \(script)"],
                 environment: household.environment.merging(["PATH": "/usr/bin:/bin", "KEYFOB_NO_INPUT": "1"]) { $1 },
                 streams: (null, writing, null))
             output = reading
@@ -86,7 +86,7 @@ import Testing
 
     @Test func `a program that handles a signal decides about the end`() throws {
         let running = try Running(
-            household, ["--file", path + "=key"], "trap 'exit 9' TERM; while :; do sleep 0.05; done")
+            household, ["--file", path + "=key"], "while :; do sleep 0.05; done", setup: "trap 'exit 9' TERM")
         kill(running.process.identifier, SIGTERM)
         #expect(running.process.wait(timeout: 60) == 9)
     }
