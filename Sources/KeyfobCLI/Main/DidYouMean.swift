@@ -1,4 +1,5 @@
 import ArgumentParser
+import Keyfob
 
 /// Suggestions for options that a command does not have.
 enum DidYouMean {

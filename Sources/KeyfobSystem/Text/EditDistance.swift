@@ -1,7 +1,7 @@
 /// Suggestions for mistyped names.
-enum EditDistance {
+package enum EditDistance {
     /// Returns the most similar name, if the difference is small enough for a typo.
-    static func nearest(to word: String, among names: some Sequence<String>) -> String? {
+    package static func nearest(to word: String, among names: some Sequence<String>) -> String? {
         var best: (name: String, distance: Int)?
         for name in names {
             let distance = Self.distance(Array(word.lowercased()), Array(name.lowercased()))
@@ -12,7 +12,7 @@ enum EditDistance {
     }
 
     /// The number of insertions, deletions, replacements and swaps of neighbouring letters.
-    static func distance(_ left: [Character], _ right: [Character]) -> Int {
+    package static func distance(_ left: [Character], _ right: [Character]) -> Int {
         // Names are short, but a user can type a word of any length.
         guard left.count <= 64, right.count <= 64 else { return .max }
         var previous = [Int](repeating: 0, count: right.count + 1)

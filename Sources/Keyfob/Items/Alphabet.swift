@@ -1,13 +1,12 @@
-import ArgumentParser
-import KeyfobPrimitives
+package import KeyfobPrimitives
 import KeyfobOpenSSL
 
 /// The set of characters for generated secrets.
-enum Alphabet: String, CaseIterable, ExpressibleByArgument {
+package enum Alphabet: String, CaseIterable, Sendable {
     case alnum, ascii, hex, digits
 
     /// The characters: at least two, all ASCII.
-    var symbols: [UInt8] {
+    package var symbols: [UInt8] {
         switch self {
         case .alnum: Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
         case .ascii: Array(0x21...0x7E)
@@ -21,7 +20,7 @@ enum Alphabet: String, CaseIterable, ExpressibleByArgument {
     /// Random bytes that would favour the first symbols are rejected instead of reduced.
     ///
     /// - Throws: `OpenSSLError` if there are no random bytes.
-    func text(length: Int) throws -> SecretBytes {
+    package func text(length: Int) throws -> SecretBytes {
         let symbols = symbols
         let fair = 256 - 256 % symbols.count
         var (pool, position) = (try RandomBytes.secret(count: max(64, length * 2)), 0)

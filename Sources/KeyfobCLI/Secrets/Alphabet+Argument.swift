@@ -1,0 +1,4 @@
+import ArgumentParser
+import Keyfob
+
+extension Alphabet: ExpressibleByArgument {}
