@@ -84,14 +84,21 @@ struct CertificateOptions: ParsableArguments {
         cn == nil && subject == nil && dns.isEmpty && ip.isEmpty && email.isEmpty && uri.isEmpty && otherName.isEmpty
     }
 
+    /// The names and usages of the options.
+    private var contents: CertificateContents {
+        var contents = CertificateContents()
+        (contents.commonName, contents.subject) = (cn, subject)
+        (contents.hosts, contents.addresses, contents.emails, contents.uris) = (dns, ip, email, uri)
+        contents.others = otherName.compactMap(Self.parts).map { .init(type: $0.0, text: $0.1) }
+        (contents.usages, contents.isAuthority, contents.pathLength) = (usage.map(\.usage), authority, pathLength)
+        return contents
+    }
+
     /// The subject, or an empty name.
     ///
     /// - Throws: `KeychainError.invalidArgument` for a name that cannot be encoded.
     func name() throws -> DistinguishedName {
-        do {
-            if let subject { return try DistinguishedName(parsing: subject) }
-            return try cn.map { try DistinguishedName(commonName: $0) } ?? .empty
-        } catch let error as CryptoError {
+        do { return try contents.name() } catch let error as CryptoError {
             throw KeychainError(
                 .invalidArgument, "invalid subject: \(error.detail).",
                 hint: "Example: --subject 'CN=web,O=Example,C=DE'", cause: error)
@@ -102,37 +109,10 @@ struct CertificateOptions: ParsableArguments {
     ///
     /// - Throws: `KeychainError.invalidArgument` for a name that cannot be encoded.
     func extensions(for key: KeyAlgorithm) throws -> CertificateExtensions {
-        var names = dns.map { GeneralName.dns(Self.ascii($0)) } + ip.compactMap { GeneralName(ipAddress: $0) }
-        names += email.map { .email(Self.asciiAddress($0)) } + uri.map { .uri($0) }
-        do {
-            names += try otherName.compactMap(Self.parts).map { try .otherName(OID(rawValue: $0.0), text: $0.1) }
-        } catch let error as CryptoError {
+        _ = try name()
+        do { return try contents.extensions(for: key) } catch let error as CryptoError {
             throw KeychainError(.invalidArgument, "invalid name: \(error.detail).", cause: error)
         }
-        guard !authority else {
-            var extensions = CertificateExtensions.authority(pathLength: pathLength)
-            extensions.subjectAlternativeNames = names
-            return extensions
-        }
-        let usages = usage.isEmpty ? [CertificateUsage.server] : usage.map(\.usage)
-        // Clients check only the alternative names, so a server's common name is added there.
-        if dns.isEmpty, ip.isEmpty, usages.contains(.server),
-            let host = try name().commonName.flatMap(GeneralName.init(host:))
-        {
-            names.insert(host, at: 0)
-        }
-        let purposes = usages.contains(.any) ? [] : usages.compactMap(\.extendedKeyUsage)
-        return .endEntity(names, purposes, key: key)
-    }
-
-    /// The host name in the ASCII form that certificates use. ASCII names are unchanged.
-    private static func ascii(_ host: String) -> String {
-        host.utf8.allSatisfy { $0 < 0x80 } ? host : Certificate.asciiName(ofHost: host)
-    }
-
-    private static func asciiAddress(_ address: String) -> String {
-        guard let at = address.lastIndex(of: "@") else { return address }
-        return String(address[...at]) + ascii(String(address[address.index(after: at)...]))
     }
 
     private static func parts(_ text: String) -> (String, String)? {
