@@ -107,26 +107,37 @@ extension KeychainIdentities {
         changes: CertificateChanges = CertificateChanges(), issuer: any CertificateIssuer,
         report: @escaping @Sendable (String) -> Void = { _ in }
     ) throws -> IdentityInstallation {
+        try renew(
+            identity, asking: .changed(changes), key: key, lifetime: lifetime, issuer: issuer, report: report)
+    }
+
+    /// Like the public form, for any contents of the new certificate.
+    @available(*, noasync, message: "call it from a thread of your own")
+    @discardableResult
+    package func renew(
+        _ identity: Identity, asking contents: RenewedContents, key: RenewalKey?, lifetime: TimeInterval?, issuer: any CertificateIssuer,
+        report: @escaping @Sendable (String) -> Void
+    ) throws -> IdentityInstallation {
         guard let name = identity.label, identity.nameOfVersion == nil else {
             throw KeychainError(
                 .refused, "an older version is not renewed.", hint: "Renew the version in use.",
                 details: ["name": identity.label ?? ""])
         }
         return try ordering(name, replacing: identity.der) {
-            try renewed(identity, name, key, lifetime, changes, issuer, report)
+            try renewed(identity, name, contents, key, lifetime, issuer, report)
         }
     }
 
     private func renewed(
-        _ identity: Identity, _ name: String, _ key: RenewalKey?, _ lifetime: TimeInterval?,
-        _ changes: CertificateChanges, _ issuer: any CertificateIssuer, _ report: @escaping @Sendable (String) -> Void
+        _ identity: Identity, _ name: String, _ contents: RenewedContents, _ key: RenewalKey?,
+        _ lifetime: TimeInterval?, _ issuer: any CertificateIssuer, _ report: @escaping @Sendable (String) -> Void
     ) throws -> IdentityInstallation {
         let old = try identity.certificate()
         let policy = identity.renewalPolicy
         let renewsKey = try renewsKey(of: identity, key)
-        var (asked, extensions) = try changes.contents(replacing: old)
+        var (asked, extensions) = try contents.contents(replacing: old)
         asked = try issuer.requestedSubject(
-            asked, for: extensions.subjectAlternativeNames, isAskedFor: changes.subject != nil)
+            asked, for: extensions.subjectAlternativeNames, isAskedFor: contents.hasSubject)
         let pending: (key: TokenKey, isNew: Bool)?
         if renewsKey {
             var wanted: KeySpecification?
