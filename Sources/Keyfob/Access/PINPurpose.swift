@@ -151,6 +151,16 @@ public struct PINPurpose: Sendable, Hashable {
             remedies: [giveSource(.externalAccountKeySource)])
     }
 
+    /// The value of a secret that is to be stored.
+    package static func value(of name: String) -> PINPurpose {
+        var purpose = PINPurpose(
+            prompt: "Value for \(name)", absence: "\"\(name)\" needs a value and there is no terminal to ask for it.",
+            remedies: [])
+        purpose.secretName = "value"
+        purpose.remedyOfEmptiness = "Put the value there, or name another source."
+        return purpose
+    }
+
     /// The error for this purpose if no person can be asked.
     var required: KeychainError { KeychainError(.pinRequired, absence, remedies: remedies) }
 }

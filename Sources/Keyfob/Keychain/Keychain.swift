@@ -29,7 +29,7 @@ public final class Keychain: Sendable {
     /// Whether the keychain has a vault on disk. Without one, it is a token that was opened without a keychain.
     public let hasVault: Bool
 
-    let directories: Directories
+    package let directories: Directories
     let options: Options
     let store: any ItemStore
     let token: TokenStore

@@ -163,6 +163,7 @@ extension Keychains {
                 try UnlockedState(directories: directories).remove(configuration.uuid.uuidString.lowercased())
                 try PendingHooks(keychain: configuration.uuid, directories).removeAll()
                 try PendingOrders(keychain: configuration.uuid, directories).removeAll()
+                try StateFiles(StateFiles.manifests, keychain: configuration.uuid, directories).removeAll()
                 try OrderLocks(keychain: configuration.uuid, directories).removeAll()
             }
             try KeychainDirectory.remove(place)

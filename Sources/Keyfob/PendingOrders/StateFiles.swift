@@ -1,15 +1,18 @@
-import Foundation
-import KeyfobPrimitives
+package import Foundation
+package import KeyfobPrimitives
 import KeyfobOpenSSL
 
-/// Small files of the user beside a keychain, one for each identity name.
+/// Small files of the user beside a keychain, one for each name, such as that of an identity.
 ///
-/// An identity name may contain slashes and be longer than a file name, so the file is named by a hash.
-struct StateFiles: Sendable {
+/// A name may contain slashes and be longer than a file name, so the file is named by a hash.
+package struct StateFiles: Sendable {
+    /// The kind of the records of manifests that were applied.
+    package static let manifests = "manifests"
+
     private let directory: URL
 
     /// The files of one kind for a keychain. Nothing is read or created yet.
-    init(_ kind: String, keychain: UUID, _ directories: Directories) {
+    package init(_ kind: String, keychain: UUID, _ directories: Directories) {
         directory = directories.state.appendingPathComponent(kind, isDirectory: true)
             .appendingPathComponent(keychain.uuidString.lowercased(), isDirectory: true)
     }
@@ -17,14 +20,14 @@ struct StateFiles: Sendable {
     /// The content of the file for a name; `nil` if there is none.
     ///
     /// - Throws: `KeychainError`; `unsafeFile`, `fileDamaged` or `fileUnavailable`.
-    func read(_ name: String) throws(KeychainError) -> SecretBytes? {
-        try PrivateFile.read(file(name), limit: 1 << 16)
+    package func read(_ name: String, limit: Int = 1 << 16) throws(KeychainError) -> SecretBytes? {
+        try PrivateFile.read(file(name), limit: limit)
     }
 
     /// Writes the file for a name. When this returns, the file survives a kill and a power failure.
     ///
     /// - Throws: `KeychainError`; `unsafeFile`, `fileDamaged` or `fileUnavailable`.
-    func write(_ content: SecretBytes, for name: String) throws(KeychainError) {
+    package func write(_ content: SecretBytes, for name: String) throws(KeychainError) {
         try PrivateFile.createDirectory(directory)
         try PrivateFile.write(content, to: file(name))
     }

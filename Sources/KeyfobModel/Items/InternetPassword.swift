@@ -105,6 +105,9 @@ public struct InternetProtocol: RawRepresentable, Hashable, Sendable {
     /// The URL scheme of the protocol; `nil` if it has none.
     public var scheme: String? { Self.schemes.first { $0.value == self }?.key }
 
+    /// The URL schemes that have a protocol, sorted.
+    package static let knownSchemes = schemes.keys.sorted()
+
     private static let schemes: [String: InternetProtocol] = [
         "http": .http, "https": .https, "ftp": .ftp, "ftps": .ftps, "ssh": .ssh, "imap": .imap, "imaps": .imaps,
         "smtp": .smtp, "pop3": .pop3, "pop3s": .pop3s, "ldap": .ldap, "ldaps": .ldaps, "smb": .smb,

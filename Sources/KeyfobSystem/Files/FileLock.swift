@@ -50,6 +50,9 @@ package struct FileLock: ~Copyable {
         return try result.get()
     }
 
+    /// Writes this process into the lock file, for the messages of processes that wait.
+    package borrowing func recordHolder() { LockHolder.record(in: file.descriptor) }
+
     /// By flock(2) itself: a child process that has the descriptor would keep the lock.
     package consuming func release() { flock(file.descriptor, LOCK_UN) }
 

@@ -168,16 +168,26 @@ package struct OpenFile: ~Copyable {
     /// Readers see the old content or the new one, also after a kill. After the call has returned the new content
     /// survives a power cut. Blocks for the syncs.
     ///
-    /// - Parameter mode: The mode of the new file.
+    /// - Parameters:
+    ///   - mode: The mode of the new file.
+    ///   - owner: The user that gets the file; `nil` for the user of this process.
+    ///   - group: The group that gets the file; `nil` for the usual one.
     /// - Throws: `fileUnavailable`, `refused` or `diskFull`. The old file is then whole; if only the directory cannot
-    ///   be
-    ///   synced, the new one is.
-    package static func replace(_ path: String, with bytes: SecretBytes, mode: UInt32) throws(KeychainError) {
+    ///   be synced, the new one is.
+    package static func replace(
+        _ path: String, with bytes: SecretBytes, mode: UInt32, owner: UInt32? = nil, group: UInt32? = nil
+    ) throws(KeychainError) {
         guard let file = OpenFile(uniqueWithPrefix: path + ".", suffix: unfinishedSuffix, shownAs: path),
             let name = file.uniqueName
         else { throw .file("write", path, errno) }
         do throws(KeychainError) {
             try file.write(bytes)
+            if owner != nil || group != nil {
+                // The largest number leaves an id as it is; chown(2).
+                guard fchown(file.descriptor, owner ?? .max, group ?? .max) == 0 else {
+                    throw .file("change the owner of", path, errno)
+                }
+            }
             // The umask may have removed bits, even the owner's.
             guard fchmod(file.descriptor, mode) == 0 else { throw .file("write", path, errno) }
             try file.synchronize()
