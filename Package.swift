@@ -101,10 +101,19 @@ let package = Package(
             name: "KeyfobACME", dependencies: ["CLinux", "Keyfob", "KeyfobSystem", "KeyfobPrimitives", "KeyfobOpenSSL"]),
         .target(name: "KeychainServices", dependencies: ["Keyfob", "KeyfobPrimitives", "KeyfobOpenSSL"]),
         .target(name: "KeyfobTesting", dependencies: ["Keyfob", "KeyfobPrimitives", "PKCS11"]),
+        // The description of a keychain in a file: reading it, planning changes and applying them.
+        .target(
+            name: "KeyfobManifest",
+            dependencies: [
+                "Keyfob", "KeyfobACME", "KeyfobSystem", "KeyfobPrimitives", "KeyfobOpenSSL", "PKCS11",
+                .product(name: "Yams", package: "Yams"),
+            ]
+        ),
         .executableTarget(
             name: "KeyfobCLI",
             dependencies: [
-                "CLinux", "KeychainServices", "Keyfob", "KeyfobACME", "KeyfobPrimitives", "PKCS11", "KeyfobOpenSSL",
+                "CLinux", "KeychainServices", "Keyfob", "KeyfobACME", "KeyfobManifest", "KeyfobPrimitives", "PKCS11",
+                "KeyfobOpenSSL",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),
@@ -154,7 +163,9 @@ let package = Package(
         ),
         .testTarget(
             name: "CommandTests",
-            dependencies: ["KeyfobCLI", "Keyfob", "KeyfobPrimitives", "TestSupport", "TestChild"]),
+            dependencies: [
+                "KeyfobCLI", "Keyfob", "KeyfobManifest", "KeyfobPrimitives", "KeyfobOpenSSL", "TestSupport", "TestChild",
+            ]),
     ]
 )
 

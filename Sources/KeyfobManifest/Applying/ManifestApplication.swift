@@ -1,0 +1,286 @@
+import Foundation
+package import Keyfob
+import KeyfobOpenSSL
+import KeyfobPrimitives
+
+/// Carries out a plan.
+///
+/// No step is recorded: after a kill at any moment, the next plan is made from what is there. Each step is whole or
+/// absent, and the programs to run are recorded before the changes that they follow.
+package struct ManifestApplication: Sendable {
+    private let plan: Plan
+    private let keychain: Keychain
+    private let sources: SecretSources
+    private let tools: Tools
+
+    /// What the caller supplies.
+    package struct Tools: Sendable {
+        /// Returns an issuer, ready to issue.
+        let issuer: @Sendable (IssuerDescription) throws -> any CertificateIssuer
+        /// Runs a program and returns its exit status; `nil` if it was killed.
+        let run: @Sendable (HookEntry) throws -> Int32?
+        /// Called after each change, on any thread.
+        let report: @Sendable (Change) -> Void
+        /// Called with the steps of an issuer, on any thread.
+        let step: @Sendable (String) -> Void
+
+        package init(
+            issuer: @escaping @Sendable (IssuerDescription) throws -> any CertificateIssuer,
+            run: @escaping @Sendable (HookEntry) throws -> Int32?, report: @escaping @Sendable (Change) -> Void,
+            step: @escaping @Sendable (String) -> Void
+        ) {
+            self.issuer = issuer
+            self.run = run
+            self.report = report
+            self.step = step
+        }
+    }
+
+    package init(_ plan: Plan, to keychain: Keychain, _ sources: SecretSources, _ tools: Tools) {
+        (self.plan, self.keychain, self.sources, self.tools) = (plan, keychain, sources, tools)
+    }
+
+    /// Makes the changes in the order of the plan, independent ones at once, and runs the programs at the end.
+    ///
+    /// After an error, what was done stays, and the same call with a new plan continues.
+    ///
+    /// - Throws: The error of the first change that failed; `KeychainError` of a program that failed, after all others
+    ///   have run.
+    package func run() throws {
+        try readSources()
+        var record = try ManifestRecord(of: keychain)
+        try announce(&record)
+        for stage in stages { try perform(stage) }
+        try forget(&record)
+        try runHooks(&record)
+    }
+
+    // MARK: Before the changes
+
+    /// Reads the values to store, so that a missing one stops the work before it begins.
+    private func readSources() throws {
+        for change in plan.changes {
+            switch change.operation {
+            case .addSecret(let entry), .updateSecret(let entry, _, replacesValue: true):
+                if let source = entry.source { _ = try sources.value(of: entry, from: source) }
+            default: break
+            }
+        }
+    }
+
+    private func announce(_ record: inout ManifestRecord) throws {
+        let before = record
+        record.hooks = plan.hooks
+        for change in plan.changes {
+            switch change.operation {
+            case .addSecret(let entry): record.secrets.insert(entry.key.digest)
+            case .addCertificate(let entry): record.certificates.insert(entry.certificate.sha256Fingerprint)
+            default: break
+            }
+        }
+        if record != before { try record.write(for: keychain) }
+    }
+
+    // MARK: Changes
+
+    /// The changes in groups; those of a group are independent of each other.
+    private var stages: [[Change]] {
+        var stages: [[Change]] = []
+        var issued: Set<String> = []
+        for change in plan.changes where change.action != .none {
+            guard let last = stages.last, let kind = last.first?.kind, Self.isSame(kind, change.kind) else {
+                stages.append([change])
+                issued = [change.name]
+                continue
+            }
+            // An identity waits for the authority that issues it.
+            if let authority = change.authority, issued.contains(authority) {
+                stages.append([change])
+                issued = [change.name]
+            } else {
+                stages[stages.count - 1].append(change)
+                issued.insert(change.name)
+            }
+        }
+        return stages
+    }
+
+    /// Whether changes of two kinds can be made at once.
+    private static func isSame(_ one: Change.Kind, _ other: Change.Kind) -> Bool {
+        let independent: Set<Change.Kind> = [.key, .certificate]
+        return one == other || independent.contains(one) && independent.contains(other)
+    }
+
+    private func perform(_ stage: [Change]) throws {
+        let added = stage.compactMap { change -> (Change, SecretEntry)? in
+            if case .addSecret(let entry) = change.operation { (change, entry) } else { nil }
+        }
+        try add(added)
+        let rest = stage.filter { if case .addSecret = $0.operation { false } else { true } }
+        try Parallel.forEach(rest) { change in
+            do { try perform(change) } catch { throw Self.error(error, of: change) }
+            tools.report(change)
+        }
+    }
+
+    /// Adds all new secrets in one transaction for each class.
+    private func add(_ added: [(change: Change, entry: SecretEntry)]) throws {
+        var generic: [(GenericPassword, SecretBytes?)] = []
+        var internet: [(InternetPassword, SecretBytes?)] = []
+        for (_, entry) in added {
+            let value = try value(of: entry)
+            if entry.key.isInternet {
+                internet.append((InternetPassword(item: entry.item), value))
+            } else {
+                generic.append((GenericPassword(item: entry.item), value))
+            }
+        }
+        if !generic.isEmpty { try keychain.add(generic) }
+        if !internet.isEmpty { try keychain.add(internet) }
+        for (change, _) in added { tools.report(change) }
+    }
+
+    private func value(of entry: SecretEntry) throws -> SecretBytes {
+        switch entry.value {
+        case .generated(let length, let alphabet): try alphabet.text(length: length)
+        case .from(let source): try sources.value(of: entry, from: source)
+        }
+    }
+
+    private func perform(_ change: Change) throws {
+        switch change.operation {
+        case .nothing, .createKeychain, .addSecret: break
+        case .updateSecret(let entry, let item, let replacesValue):
+            guard let reference = item.reference else { break }
+            var changes = ItemAttributes()
+            if let label = entry.label { changes[.label] = .string(label) }
+            if let comment = entry.comment { changes[.comment] = .string(comment) }
+            try keychain.update(
+                Criteria(reference), changes, secret: replacesValue ? value(of: entry) : nil)
+        case .removeSecret(let item):
+            if let reference = item.reference { try keychain.delete(Criteria(reference)) }
+        case .generateKey(let entry, let replaced):
+            if let replaced { try keychain.delete(replaced) }
+            _ = try keychain.keys.generate(
+                entry.specification, label: entry.name, isExtractable: entry.isExtractable, isLabelUnique: true)
+        case .createIdentity(let entry):
+            guard let issuer = entry.issuer else { break }
+            try keychain.identities.create(
+                entry.name, entry.specification(), issuer: tools.issuer(issuer), report: tools.step)
+        case .renewIdentity(let entry, let identity, let key): try renew(identity, entry, key)
+        case .addCertificate(let entry): try keychain.add(CertificateItem(entry.certificate, label: entry.name))
+        case .removeCertificate(let item): try keychain.delete(item)
+        case .trust(let entry): try trust(entry)
+        case .distrust(let certificate): try keychain.trust.remove(certificate)
+        case .writeSecret(let output, let entry):
+            guard let item = try passwords(entry).first, let value = try keychain.secret(of: item) else {
+                throw KeychainError(.itemNotFound, "secret \"\(entry.name)\" was removed meanwhile.")
+            }
+            try write(value, to: output)
+        case .writeIdentity(let output, let name):
+            let contents = try OutputContents(of: keychain)
+            try write(contents.bytes(output.content, of: keychain.only(.identity(label: name))), to: output)
+        }
+    }
+
+    private func renew(_ identity: Identity, _ entry: IdentityEntry, _ key: RenewalKey) throws {
+        guard let issuer = entry.issuer else { return }
+        var algorithm = try identity.certificate().publicKey.algorithm
+        if case .new(.some(let specification)) = key {
+            algorithm = IdentityEntry.algorithm(of: specification)
+        }
+        let contents =
+            try entry.contents.isEmpty
+            ? nil : (subject: entry.contents.name(), extensions: entry.extensions(for: algorithm))
+        try keychain.identities.renew(
+            identity, asking: contents, key: key, lifetime: entry.lifetime, issuer: tools.issuer(issuer),
+            report: tools.step)
+    }
+
+    private func trust(_ entry: TrustEntry) throws {
+        let certificate = try entry.certificate ?? keychain.only(.certificate(label: entry.name)).certificate()
+        try keychain.trust.add(certificate, for: entry.usages)
+    }
+
+    private func passwords(_ entry: SecretEntry) throws -> [Item] {
+        let (itemClass, name): (ItemClass, AttributeName) =
+            entry.key.isInternet
+            ? (.internetPassword, .server) : (.genericPassword, .service)
+        var criteria = Criteria(itemClass, [name: .string(entry.key.place)])
+        criteria.includesSynchronizable = true
+        return try keychain.findItems(criteria).filter { PasswordKey($0) == entry.key }
+    }
+
+    private func write(_ bytes: SecretBytes, to output: OutputEntry) throws {
+        let (owner, group) = try output.ownership()
+        try OpenFile.replace(output.path, with: bytes, mode: output.mode, owner: owner, group: group)
+    }
+
+    /// The error of a change, with the place of its entry.
+    private static func error(_ error: any Error, of change: Change) -> any Error {
+        let known = error as? KeychainError ?? KeychainError(.failed, String(describing: error), cause: error)
+        let place = change.position.map { "\($0): " } ?? ""
+        return known.with(message: "\(place)\(change.kind.rawValue) \"\(change.name)\": \(known.message)")
+    }
+
+    // MARK: After the changes
+
+    private func forget(_ record: inout ManifestRecord) throws {
+        let before = record
+        for change in plan.changes {
+            switch change.operation {
+            case .removeSecret(let item): record.secrets.remove(PasswordKey(item).digest)
+            case .removeCertificate(let item):
+                if let certificate = try? item.certificate() {
+                    record.certificates.remove(certificate.sha256Fingerprint)
+                }
+            case .distrust(let certificate): record.trust.remove(certificate.sha256Fingerprint)
+            case .trust(let entry):
+                // A certificate that cannot be found now was removed meanwhile.
+                if let certificate = try? entry.certificate
+                    ?? keychain.only(.certificate(label: entry.name)).certificate()
+                {
+                    record.trust.insert(certificate.sha256Fingerprint)
+                }
+            default: break
+            }
+        }
+        if record != before { try record.write(for: keychain) }
+    }
+
+    private func runHooks(_ record: inout ManifestRecord) throws {
+        var failure: KeychainError?
+        for hook in plan.hooks {
+            do {
+                let status = try tools.run(hook)
+                guard status != 0 else {
+                    record.hooks.removeAll { $0 == hook }
+                    try record.write(for: keychain)
+                    continue
+                }
+                let name = hook.arguments.first ?? ""
+                failure =
+                    failure
+                    ?? KeychainError(
+                        status == nil ? .timedOut : .failed,
+                        "everything was changed, but \(name) "
+                            + (status.map { "ended with status \($0)." }
+                                ?? "did not end within \(Plural.duration(seconds: hook.timeout)) and was killed."),
+                        hint: "The next apply runs it again.",
+                        details: ["command": hook.arguments.joined(separator: " ")])
+            } catch let error as KeychainError { failure = failure ?? error }
+        }
+        if let failure { throw failure }
+    }
+}
+
+extension Change {
+    /// The authority in this keychain that issues the identity.
+    fileprivate var authority: String? {
+        switch operation {
+        case .createIdentity(let entry), .renewIdentity(let entry, _, _):
+            if case .authority(let name, nil) = entry.issuer { name } else { nil }
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,24 @@
+package import Keyfob
+package import KeyfobPrimitives
+
+/// The values that the sources of a manifest give; each source is read once.
+package final class SecretSources: Sendable {
+    private let environment: PINEnvironment
+    private let values = Lock<[PINSource: SecretBytes]>([:])
+
+    package init(_ environment: PINEnvironment) { self.environment = environment }
+
+    /// The value of a secret.
+    ///
+    /// - Throws: `KeychainError` of the source, with the place in the manifest.
+    package func value(of entry: SecretEntry, from source: PINSource) throws(KeychainError) -> SecretBytes {
+        if let known = values.withLock({ $0[source] }) { return known }
+        do throws(KeychainError) {
+            let value = try source.read(.value(of: entry.name), from: environment)
+            values.withLock { $0[source] = value }
+            return value
+        } catch {
+            throw error.with(message: "\(entry.position): \(error.message)")
+        }
+    }
+}
