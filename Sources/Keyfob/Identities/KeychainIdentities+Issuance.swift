@@ -115,8 +115,8 @@ extension KeychainIdentities {
     @available(*, noasync, message: "call it from a thread of your own")
     @discardableResult
     package func renew(
-        _ identity: Identity, asking contents: RenewedContents, key: RenewalKey?, lifetime: TimeInterval?, issuer: any CertificateIssuer,
-        report: @escaping @Sendable (String) -> Void
+        _ identity: Identity, asking contents: RenewedContents, key: RenewalKey?, lifetime: TimeInterval?,
+        issuer: any CertificateIssuer, report: @escaping @Sendable (String) -> Void
     ) throws -> IdentityInstallation {
         guard let name = identity.label, identity.nameOfVersion == nil else {
             throw KeychainError(

@@ -20,6 +20,7 @@ struct KeyfobCommand: ParsableCommand {
             SecretList.self, SecretRemove.self, SecretShow.self, SecretEdit.self, SecretGenerate.self, SecretCopy.self,
             SecretCommand.self, RunCommand.self, InjectCommand.self, IdentityCommand.self, CertificateCommand.self,
             KeyCommand.self, TrustCommand.self, TokenCommand.self, DoctorCommand.self, URICommand.self,
-            KeychainCommand.self, HelperCommand.self, ErrorCommand.self, CompletionCommand.self,
+            KeychainCommand.self, PlanCommand.self, ApplyCommand.self, ManifestCommand.self, HelperCommand.self,
+            ErrorCommand.self, CompletionCommand.self,
         ])
 }
