@@ -117,8 +117,9 @@ package struct ManifestApplication: Sendable {
         }
         try add(added)
         let rest = stage.filter { if case .addSecret = $0.operation { false } else { true } }
+        let written = stage.first?.kind == .file ? try WrittenIdentities(keychain) : nil
         try Parallel.forEach(rest) { change in
-            do { try perform(change) } catch { throw Self.error(error, of: change) }
+            do { try perform(change, written) } catch { throw Self.error(error, of: change) }
             tools.report(change)
         }
     }
@@ -147,7 +148,7 @@ package struct ManifestApplication: Sendable {
         }
     }
 
-    private func perform(_ change: Change) throws {
+    private func perform(_ change: Change, _ written: WrittenIdentities?) throws {
         switch change.operation {
         case .nothing, .createKeychain, .addSecret: break
         case .updateSecret(let entry, let item, let replacesValue):
@@ -178,8 +179,10 @@ package struct ManifestApplication: Sendable {
             }
             try write(value, to: output)
         case .writeIdentity(let output, let name):
-            let contents = try OutputContents(of: keychain)
-            try write(contents.bytes(output.content, of: keychain.only(.identity(label: name))), to: output)
+            guard let written, let identity = written.identities[name] else {
+                throw KeychainError(.itemNotFound, "identity \"\(name)\" was removed meanwhile.")
+            }
+            try write(written.contents.bytes(output.content, of: identity), to: output)
         }
     }
 
@@ -271,6 +274,18 @@ package struct ManifestApplication: Sendable {
             } catch let error as KeychainError { failure = failure ?? error }
         }
         if let failure { throw failure }
+    }
+}
+
+/// The identities that files are written about, read once for all files.
+private struct WrittenIdentities: Sendable {
+    let contents: OutputContents
+    let identities: [String: Identity]
+
+    init(_ keychain: Keychain) throws {
+        contents = try OutputContents(of: keychain)
+        let named = try keychain.find(.identities).compactMap { identity in identity.label.map { ($0, identity) } }
+        identities = Dictionary(named) { first, _ in first }
     }
 }
 

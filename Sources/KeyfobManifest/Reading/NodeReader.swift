@@ -92,7 +92,8 @@ struct NodeReader {
         }
         for group in form.alternatives {
             let given = group.filter { names.contains($0) }
-            guard given.count != 1 else { continue }
+            // A literal secret has been refused already.
+            guard given.count != 1, !form.holdsSecret || names.isDisjoint(with: literals) else { continue }
             let list = group.map { "\"\($0)\"" }.joined(separator: ", ")
             found.append(
                 ManifestProblem(

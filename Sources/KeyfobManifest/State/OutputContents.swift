@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import PKCS11
 package import Keyfob
 package import KeyfobOpenSSL
@@ -51,20 +52,28 @@ extension OutputEntry {
 
     private static func number(ofUser name: String, at position: Position) throws(ManifestError) -> UInt32 {
         if let number = UInt32(name) { return number }
-        // The entry is copied before another thread can overwrite it, because only this thread reads owners.
-        guard let entry = unsafe getpwnam(name) else {
+        var entry = unsafe passwd()
+        var found: UnsafeMutablePointer<passwd>?
+        var buffer = [CChar](repeating: 0, count: entrySize)
+        guard unsafe getpwnam_r(name, &entry, &buffer, buffer.count, &found) == 0, unsafe found != nil else {
             throw ManifestError([ManifestProblem("there is no user \"\(name)\"", at: position)])
         }
-        return unsafe entry.pointee.pw_uid
+        return unsafe entry.pw_uid
     }
 
     private static func number(ofGroup name: String, at position: Position) throws(ManifestError) -> UInt32 {
         if let number = UInt32(name) { return number }
-        guard let entry = unsafe getgrnam(name) else {
+        var entry = unsafe Glibc.group()
+        var found: UnsafeMutablePointer<Glibc.group>?
+        var buffer = [CChar](repeating: 0, count: entrySize)
+        guard unsafe getgrnam_r(name, &entry, &buffer, buffer.count, &found) == 0, unsafe found != nil else {
             throw ManifestError([ManifestProblem("there is no group \"\(name)\"", at: position)])
         }
-        return unsafe entry.pointee.gr_gid
+        return unsafe entry.gr_gid
     }
+
+    /// Room for the texts of an entry; a group may have many members.
+    private static let entrySize = 1 << 18
 
     /// The beginning of a file; `nil` if it cannot be read.
     private static func content(of path: String, limit: Int) -> SecretBytes? {
