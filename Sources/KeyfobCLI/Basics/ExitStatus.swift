@@ -1,5 +1,6 @@
 import ArgumentParser
 import Keyfob
+import KeyfobManifest
 import Synchronization
 
 /// The exit status of the process. The numbers are part of the interface, so they never change their meaning.
@@ -61,12 +62,15 @@ struct ExitStatus: RawRepresentable, Hashable, Sendable {
 
     /// The status for an error code; `failure` for an unknown code.
     init(_ code: KeychainError.Code) {
-        self = Self.table[code] ?? .failure
+        self = Self.table[code] ?? Self.tableOfManifests[code] ?? .failure
     }
 
     /// The status of every code of `KeychainError`. A test checks that the table is complete.
     static let table = Dictionary(
         uniqueKeysWithValues: codes.flatMap { status, codes in codes.map { ($0, status) } })
+
+    /// The status of the codes that the library of manifests adds.
+    private static let tableOfManifests: [KeychainError.Code: ExitStatus] = [.manifestInvalid: .usage]
 
     private static let codes: KeyValuePairs<ExitStatus, [KeychainError.Code]> = [
         .failure: [.vaultUnavailable, .fileUnavailable, .diskFull, .issuerFailed, .failed],

@@ -66,7 +66,9 @@ struct ManifestSession {
             run: { [global] hook in
                 let command = "exec " + hook.arguments.map { ShellWord.quoted($0) }.joined(separator: " ")
                 let limit = max(.seconds(hook.timeout), global.timeout?.duration ?? .zero)
-                return try RenewalHook.run(command, limit: limit)
+                let status = try RenewalHook.run(command, limit: limit)
+                if status == 0 { try output.say(PlanReport.line(hook) + "  done") }
+                return status
             },
             report: report, step: { output.tell(step: $0) })
         try ManifestFiles.explaining {

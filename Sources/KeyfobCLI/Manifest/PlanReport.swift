@@ -13,7 +13,7 @@ struct PlanReport {
         let width = min(32, shown.map { DisplayWidth.of(TerminalSafe.text($0.name)) }.max() ?? 0)
         return ["keychain \"\(TerminalSafe.text(manifest.keychain))\""]
             + shown.flatMap { [Self.line($0, width: width)] + Self.differences($0) }
-            + plan.hooks.map { "  ! run          \(Self.command($0))" }
+            + plan.hooks.map { Self.line($0) }
     }
 
     /// A line about one change, such as `  + secret       db/password  generate 32 characters (alnum)`.
@@ -48,8 +48,9 @@ struct PlanReport {
         }
     }
 
-    private static func command(_ hook: HookEntry) -> String {
-        TerminalSafe.text(hook.arguments.map { ShellWord.quoted($0) }.joined(separator: " "))
+    /// A line about a program to run.
+    static func line(_ hook: HookEntry) -> String {
+        "  ! run          " + TerminalSafe.text(hook.arguments.map { ShellWord.quoted($0) }.joined(separator: " "))
     }
 
     /// The numbers of a plan in one sentence.
