@@ -119,7 +119,7 @@ package struct ManifestApplication: Sendable {
         let rest = stage.filter { if case .addSecret = $0.operation { false } else { true } }
         let written = stage.first?.kind == .file ? try WrittenIdentities(keychain) : nil
         try Parallel.forEach(rest) { change in
-            do { try perform(change, written) } catch { throw Self.error(error, of: change) }
+            do { try perform(change, written) } catch { throw Self.error(error, of: change, in: keychain) }
             tools.report(change)
         }
     }
@@ -215,15 +215,19 @@ package struct ManifestApplication: Sendable {
     }
 
     private func write(_ bytes: SecretBytes, to output: OutputEntry) throws {
+        // Readers of an unchanged file see no new one.
+        guard try output.state(comparedWith: bytes) != .present(differing: []) else { return }
         let (owner, group) = try output.ownership()
         try OpenFile.replace(output.path, with: bytes, mode: output.mode, owner: owner, group: group)
     }
 
     /// The error of a change, with the place of its entry.
-    private static func error(_ error: any Error, of change: Change) -> any Error {
+    private static func error(_ error: any Error, of change: Change, in keychain: Keychain) -> any Error {
         let known = error as? KeychainError ?? KeychainError(.failed, String(describing: error), cause: error)
         let place = change.position.map { "\($0): " } ?? ""
-        return known.with(message: "\(place)\(change.kind.rawValue) \"\(change.name)\": \(known.message)")
+        return known.with(
+            message: "\(place)\(change.kind.rawValue) \"\(change.name)\": \(known.message)",
+            details: known.details.merging(["keychain": keychain.name]) { own, _ in own })
     }
 
     // MARK: After the changes

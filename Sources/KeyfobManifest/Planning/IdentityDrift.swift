@@ -32,8 +32,7 @@ struct IdentityDrift {
             if let wanted = entry.lifetime, wanted != stored.policy?.lifetime, entry.issuer != nil {
                 found.append(
                     .init(
-                        "lifetime", from: stored.policy?.lifetime.map { Plural.duration(seconds: $0) },
-                        to: Plural.duration(seconds: wanted)))
+                        "lifetime", from: stored.policy?.lifetime.map { Self.days($0) }, to: Self.days(wanted)))
             }
             let used = try stored.item.lifetimeUsed(on: now)
             if entry.issuer != nil, used >= RenewalPolicy.dueAfter {
@@ -87,6 +86,11 @@ struct IdentityDrift {
             found.append(.init("usages", from: text(usages.0), to: text(usages.1)))
         }
         return found
+    }
+
+    private static func days(_ seconds: Double) -> String {
+        seconds.truncatingRemainder(dividingBy: 86_400) == 0
+            ? Plural.counted(Int(seconds / 86_400), "day") : Plural.counted(Int(seconds), "second")
     }
 
     private static func list(_ names: Set<GeneralName>) -> String? {

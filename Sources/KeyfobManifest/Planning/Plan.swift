@@ -87,6 +87,15 @@ package struct Change: Sendable {
     /// The programs to run after the change.
     package let hooks: [HookEntry]
 
+    /// Whether the change makes a new key for an identity.
+    var makesKey: Bool {
+        switch operation {
+        case .createIdentity: true
+        case .renewIdentity(_, _, let key): key != .same
+        default: false
+        }
+    }
+
     package init(
         _ kind: Kind, _ name: String, at position: Position?, _ action: Action, _ differences: [Difference] = [],
         note: String? = nil, _ operation: Operation = .nothing, hooks: [HookEntry] = []

@@ -252,13 +252,19 @@ package struct Planner {
     // MARK: Files
 
     private func files(_ secrets: [Change], _ identities: [Change]) -> [Change] {
-        let changed = Set(identities.filter { $0.action != .none }.map(\.name))
+        let changed = Dictionary(identities.filter { $0.action != .none }.map { ($0.name, $0) }) { first, _ in first }
         var files: [Change] = []
         for entry in inOrderOfIssuers {
             for output in entry.outputs {
+                let hasNewContent =
+                    switch output.content {
+                    case .chain: changed[entry.name] != nil || issuers(of: entry).contains { changed[$0] != nil }
+                    case .keyURI: changed[entry.name]?.makesKey ?? false
+                    case .certificate, .value: changed[entry.name] != nil
+                    }
                 files.append(
                     change(
-                        of: output, hasNewContent: changed.contains(entry.name), hooks: entry.hooks,
+                        of: output, hasNewContent: hasNewContent, hooks: entry.hooks,
                         .writeIdentity(output, identity: entry.name)))
             }
         }
@@ -272,6 +278,18 @@ package struct Planner {
             }
         }
         return files
+    }
+
+    /// The names of the authorities whose certificates are in the chain of an identity: all but the root.
+    private func issuers(of entry: IdentityEntry) -> [String] {
+        var (names, current): ([String], IdentityEntry) = ([], entry)
+        while case .authority(let name, nil) = current.issuer, !names.contains(name),
+            let next = manifest.identities.first(where: { $0.name == name }), next.issuer != .itself
+        {
+            names.append(name)
+            current = next
+        }
+        return names
     }
 
     private func change(
