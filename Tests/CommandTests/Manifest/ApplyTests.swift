@@ -201,7 +201,7 @@ import Testing
         for command in ["plan", "apply"] {
             let result = try home.keyfob([command, home.path("site.yaml")])
             #expect(result.status == 2)
-            #expect(result.error.contains("site.yaml:5:27: unknown key \"lenght\" — did you mean \"length\"?"), "\(result.error)")
+            #expect(result.error.contains("site.yaml:5:26: unknown key \"lenght\" — did you mean \"length\"?"), "\(result.error)")
         }
         #expect(try home.keyfob(["manifest", "validate", home.path("site.yaml")]).status == 2)
         #expect(!FileManager.default.fileExists(atPath: home.home.data))

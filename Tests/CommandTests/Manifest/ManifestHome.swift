@@ -56,10 +56,9 @@ struct ManifestHome: Sendable {
         for name in try FileManager.default.subpathsOfDirectory(atPath: root) {
             let file = root + "/" + name
             let attributes = try FileManager.default.attributesOfItem(atPath: file)
-            // A lock is opened by every reader, and names the last writer.
-            guard attributes[.type] as? FileAttributeType == .typeRegular, !name.hasSuffix(".lock"),
-                !name.hasSuffix("-shm")
-            else { continue }
+            // A lock names its last holder. SoftHSM writes two files of its own at each login.
+            let isIncidental = [".lock", "-shm", "/generation", "/token.object"].contains { name.hasSuffix($0) }
+            guard attributes[.type] as? FileAttributeType == .typeRegular, !isIncidental else { continue }
             let data = try Data(contentsOf: URL(fileURLWithPath: file))
             let date = attributes[.modificationDate] as? Date
             found[name] = "\(data.count) \(data.hashValue) \(date?.timeIntervalSince1970 ?? 0)"

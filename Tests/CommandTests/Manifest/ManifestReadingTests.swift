@@ -48,7 +48,7 @@ import Testing
                   - {certificate: web, for: [server]}
                 """)
         #expect(manifest.secrets[0].key.account == "app")
-        #expect(manifest.secrets[0].lifetime == 90 * 86_400)
+        #expect(manifest.secrets[0].lifetime == 7_776_000.0)
         #expect(manifest.secrets[1].key.isInternet)
         #expect(manifest.secrets[1].key.port == 587)
         #expect(manifest.secrets[1].source == .file("/etc/keyfob/relay.txt"))

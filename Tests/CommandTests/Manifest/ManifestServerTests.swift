@@ -1,5 +1,4 @@
 import Foundation
-import TestSupport
 import Testing
 
 @testable import KeyfobCLI
@@ -22,7 +21,8 @@ import Testing
 
     @Test func `nginx and PostgreSQL's client use the keys of a manifest, and of one that was exported from it`() throws {
         let home = try ServingHome(keyType: "ec")
-        try home.directory.write(Array(Self.manifest.utf8), to: "first.yaml")
+        // Written by the keychain's user, who must be able to read it.
+        try home.shell("cat > first.yaml <<'END'\n\(Self.manifest)\nEND\n")
         for (number, file) in [("1", "../first.yaml"), ("2", "../1/exported.yaml")] {
             let start = "export HOME=\"$PWD/\(number)\" DB_PASSWORD_APP=value; mkdir -pm 700 \(number); cd \(number); "
             try home.shell(start + "cp \(file) site.yaml; ../keyfob apply site.yaml; ../keyfob plan site.yaml --exit-code")
