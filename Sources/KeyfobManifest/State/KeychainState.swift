@@ -1,7 +1,3 @@
-import Foundation
-package import Keyfob
-package import KeyfobOpenSSL
-
 /// What a keychain and the files of programs hold, as far as a manifest is about it.
 package struct KeychainState: Sendable {
     /// Whether the keychain exists.
@@ -18,77 +14,4 @@ package struct KeychainState: Sendable {
 
     /// The stored certificate of a name. An identity's certificate has the name of the identity.
     func certificate(named name: String) -> StoredCertificate? { certificates.first { $0.name == name } }
-}
-
-/// A stored password.
-package struct StoredPassword: Sendable {
-    package let item: Item
-    /// Whether the value equals that of the source; `nil` if they were not compared.
-    package var isSame: Bool?
-
-    package init(_ item: Item, isSame: Bool? = nil) {
-        self.item = item
-        self.isSame = isSame
-    }
-}
-
-/// A stored private or secret key.
-package struct StoredKey: Sendable {
-    package let item: KeyItem
-    /// The kind of key in the words of `KeySpecification`.
-    package let kind: String
-
-    package init(_ item: KeyItem, kind: String) {
-        self.item = item
-        self.kind = kind
-    }
-
-    /// The kind of a key, from its attributes.
-    package static func kind(of item: KeyItem) -> String {
-        let bits = item.sizeInBits ?? 0
-        return switch item.keyType {
-        case .rsa?: KeySpecification.rsa(bits: bits).description
-        case .aes?: KeySpecification.aes(bits: bits).description
-        case .ed25519?: KeySpecification.ed25519.description
-        case .ec? where bits == 384: KeySpecification.p384.description
-        case .ec? where bits == 521: KeySpecification.p521.description
-        case .ec?: KeySpecification.p256.description
-        default: "a key of another kind"
-        }
-    }
-}
-
-/// The version of an identity that is in use.
-package struct StoredIdentity: Sendable {
-    package let item: Identity
-    package let certificate: Certificate
-    package let policy: RenewalPolicy?
-
-    package init(_ item: Identity, certificate: Certificate, policy: RenewalPolicy?) {
-        self.item = item
-        self.certificate = certificate
-        self.policy = policy
-    }
-}
-
-/// A stored certificate.
-package struct StoredCertificate: Sendable {
-    package let item: CertificateItem
-    package let certificate: Certificate
-    /// The usages for which it is trusted; empty if it is not.
-    package let usages: [CertificateUsage]
-    package var name: String? { item.label }
-
-    package init(_ item: CertificateItem, certificate: Certificate, usages: [CertificateUsage]) {
-        self.item = item
-        self.certificate = certificate
-        self.usages = usages
-    }
-}
-
-/// The state of a file that a manifest describes.
-package enum FileState: Sendable, Equatable {
-    case missing
-    /// The members of the description from which the file differs.
-    case present(differing: [String])
 }
