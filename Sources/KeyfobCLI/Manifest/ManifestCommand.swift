@@ -49,7 +49,7 @@ struct ManifestValidate: OutputCommand {
         "validate", "Check manifests; no keychain is opened and no secret is read.",
         examples: Examples(
             "keyfob manifest validate site.yaml", "keyfob manifest validate site.d --json",
-            "keyfob manifest validate - < site.yaml"))
+            "keyfob manifest validate base.yaml site.yaml"))
 
     @OptionGroup var files: ManifestFiles
     @OptionGroup(title: "Global options") var global: GlobalOptions
