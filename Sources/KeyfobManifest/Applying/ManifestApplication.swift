@@ -192,9 +192,10 @@ package struct ManifestApplication: Sendable {
         if case .new(.some(let specification)) = key {
             algorithm = IdentityEntry.algorithm(of: specification)
         }
-        let contents =
+        let contents: RenewedContents =
             try entry.contents.isEmpty
-            ? nil : (subject: entry.contents.name(), extensions: entry.extensions(for: algorithm))
+            ? .changed(CertificateChanges())
+            : .exactly(subject: entry.contents.name(), extensions: entry.extensions(for: algorithm))
         try keychain.identities.renew(
             identity, asking: contents, key: key, lifetime: entry.lifetime, issuer: tools.issuer(issuer),
             report: tools.step)
