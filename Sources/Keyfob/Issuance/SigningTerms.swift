@@ -77,7 +77,7 @@ extension AuthorityIssuer {
         let authority = try certificate()
         let subject = terms.subject ?? request.subject
         // Such a certificate looks like the authority's own, and does not count for path lengths.
-        guard subject != authority.subject, request.publicKey != authority.publicKey else {
+        guard subject.canonical != authority.subject.canonical, request.publicKey != authority.publicKey else {
             throw Self.refusal(
                 "it has the name or the key of authority \"\(name(authority))\"",
                 "Use another subject and another key.")

@@ -41,6 +41,8 @@ public struct KeychainProtection: Sendable {
         let seal = try PassphraseSeal(pin, under: passphrase, keychain: keychain.stateName, purpose: .passphrase)
         let wasSealed = keychain.configuration.sealedPIN != nil
         let changed = try change { configuration in
+            // First, because the unlocked state of an unattended keychain opens it without the passphrase.
+            if !wasSealed { try keychain.unlockedState.remove(keychain.stateName) }
             if let save, configuration.recoverySeal == nil {
                 configuration.recoverySeal = try recoverySeal(saving: save)
             }
@@ -48,15 +50,17 @@ public struct KeychainProtection: Sendable {
             configuration.pinSource = source?.description
         }
         // The passphrase is in effect by now, so a failure must not look like one of the change.
-        do {
-            try keychain.removeLeftPINFile()
-            if !wasSealed { try keychain.unlockedState.remove(keychain.stateName) }
-        } catch {
+        if !wasSealed { removingRest { try keychain.unlockedState.remove(keychain.stateName) } }
+        removingRest { try keychain.removeLeftPINFile() }
+        return changed
+    }
+
+    private func removingRest(_ body: () throws -> Void) {
+        do { try body() } catch {
             keychain.options.logger.warning(
                 "a PIN without the passphrase's protection is left; the next unlocking removes it",
                 metadata: ["keychain": "\(keychain.name)", "error": "\(error)"])
         }
-        return changed
     }
 
     /// Keeps the PIN in a file that only its owner can read, so that the keychain opens without a passphrase.
@@ -70,6 +74,7 @@ public struct KeychainProtection: Sendable {
     public func removePassphrase() throws -> KeychainConfiguration {
         try change { configuration in
             // Written first: a kill leaves the passphrase in effect, and the next unlocking removes the file.
+            try PrivateFile.removeUnfinished(configuration.pinFile)
             try PrivateFile.write(pin, to: configuration.pinFile)
             configuration.sealedPIN = nil
             configuration.pinSource = configuration.resolved(pinSource: KeychainConfiguration.ownPINSource)
@@ -153,12 +158,20 @@ extension Keychain {
 
     /// Removes the file with the PIN that a killed change of the protection has left beside a passphrase.
     func removeLeftPINFile() throws {
-        guard hasVault, configuration.module == .softHSM,
-            FileManager.default.fileExists(atPath: configuration.pinFile.filePath)
-        else { return }
+        guard hasVault, configuration.module == .softHSM, try hasPINFile() else { return }
         try Keychains(directories).holdingConfiguration(name, until: deadline) { current in
             guard current.sealedPIN != nil, !current.hasOwnPINFile else { return }
+            try PrivateFile.removeUnfinished(current.pinFile)
             try PrivateFile.remove(current.pinFile)
+        }
+    }
+
+    /// Whether there is a file with the PIN, or one that a killed write has left.
+    private func hasPINFile() throws(KeychainError) -> Bool {
+        let file = configuration.pinFile
+        return try OpenDirectory.names(in: file.deletingLastPathComponent()).contains { name in
+            name == file.lastPathComponent
+                || name.hasPrefix(file.lastPathComponent + ".") && name.hasSuffix(OpenFile.unfinishedSuffix)
         }
     }
 }

@@ -51,7 +51,7 @@ package struct ManifestApplication: Sendable {
         var record = try ManifestRecord(of: keychain)
         try announce(&record)
         for stage in stages { try perform(stage) }
-        try forget(&record)
+        try recordOwnership(&record)
         try runHooks(&record)
     }
 
@@ -70,14 +70,7 @@ package struct ManifestApplication: Sendable {
 
     private func announce(_ record: inout ManifestRecord) throws {
         let before = record
-        record.hooks = plan.hooks
-        for change in plan.changes {
-            switch change.operation {
-            case .addSecret(let entry): record.secrets.insert(entry.key.digest)
-            case .addCertificate(let entry): record.certificates.insert(entry.certificate.sha256Fingerprint)
-            default: break
-            }
-        }
+        record.waiting = Set(plan.dueHooks.map(\.owner))
         if record != before { try record.write(for: keychain) }
     }
 
@@ -233,17 +226,22 @@ package struct ManifestApplication: Sendable {
 
     // MARK: After the changes
 
-    private func forget(_ record: inout ManifestRecord) throws {
+    /// Records what this apply made, after it is made: a kill before leads to an item too many that stays.
+    private func recordOwnership(_ record: inout ManifestRecord) throws {
         let before = record
         for change in plan.changes {
             switch change.operation {
-            case .removeSecret(let item): record.secrets.remove(PasswordKey(item).digest)
+            case .addSecret(let entry):
+                if let identity = try passwords(entry).first?.reference?.identity { record.secrets.insert(identity) }
+            case .removeSecret(let item):
+                if let identity = item.reference?.identity { record.secrets.remove(identity) }
+            case .addCertificate(let entry): record.certificates.insert(entry.certificate.sha256Fingerprint)
             case .removeCertificate(let item):
                 if let certificate = try? item.certificate() {
                     record.certificates.remove(certificate.sha256Fingerprint)
                 }
             case .distrust(let certificate): record.trust.remove(certificate.sha256Fingerprint)
-            case .trust(let entry):
+            case .trust(let entry) where change.action == .create:
                 // A certificate that cannot be found now was removed meanwhile.
                 if let certificate = try? entry.certificate
                     ?? keychain.only(.certificate(label: entry.name)).certificate()
@@ -258,11 +256,13 @@ package struct ManifestApplication: Sendable {
 
     private func runHooks(_ record: inout ManifestRecord) throws {
         var failure: KeychainError?
+        var left = plan.dueHooks
         for hook in plan.hooks {
             do {
                 let status = try tools.run(hook)
                 guard status != 0 else {
-                    record.hooks.removeAll { $0 == hook }
+                    left.removeAll { $0.runsSame(as: hook) }
+                    record.waiting = Set(left.map(\.owner))
                     try record.write(for: keychain)
                     continue
                 }

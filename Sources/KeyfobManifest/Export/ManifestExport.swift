@@ -30,7 +30,12 @@ package struct ManifestExport {
             yaml.line(0, "unattended: true")
         }
         if let source = configuration.pinSource, configuration.module != .softHSM || configuration.sealedPIN != nil {
-            yaml.member(0, "pinSource", source)
+            // A command may contain a secret.
+            if source.hasPrefix("cmd:") || source.hasPrefix("|") {
+                yaml.line(0, "# pinSource: a command, which is not exported")
+            } else {
+                yaml.member(0, "pinSource", source)
+            }
         }
         try writeSecrets()
         let identities = try keychain.find(.identities.ordered(by: .label)).filter { $0.nameOfVersion == nil }

@@ -4,13 +4,20 @@ package import Keyfob
 package struct Plan: Sendable {
     /// The entries of the manifest, in the order of the work; also those that need no change.
     package var changes: [Change] = []
+    /// The programs to run after the changes, for each entry that needs them.
+    package var dueHooks: [HookEntry] = []
+
     /// The programs that run at the end, each once.
-    package var hooks: [HookEntry] = []
+    package var hooks: [HookEntry] {
+        dueHooks.reduce(into: []) { found, hook in
+            if !found.contains(where: { $0.runsSame(as: hook) }) { found.append(hook) }
+        }
+    }
 
     package init() {}
 
     /// Whether nothing has to be done.
-    package var isEmpty: Bool { hooks.isEmpty && changes.allSatisfy { $0.action == .none } }
+    package var isEmpty: Bool { dueHooks.isEmpty && changes.allSatisfy { $0.action == .none } }
 
     /// Whether keys are destroyed.
     package var destroyedKeys: [String] {

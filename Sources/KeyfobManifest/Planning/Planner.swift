@@ -33,6 +33,11 @@ package struct Planner {
                     "keychain \"\(manifest.keychain)\" does not exist, and nothing says how its PIN is kept",
                     at: manifest.position, hint: "unattended: true, or pinSource: SOURCE")
             }
+            if manifest.token == nil, manifest.pinSource != nil, manifest.recoveryFile == nil {
+                report(
+                    "keychain \"\(manifest.keychain)\" does not exist, and nothing says where its recovery code goes",
+                    at: manifest.position, hint: "recoveryFile: PATH")
+            }
             plan.changes.append(
                 Change(
                     .keychain, manifest.keychain, at: manifest.position, .create,
@@ -48,8 +53,9 @@ package struct Planner {
         if manifest.prunes { plan.changes += removals }
         plan.changes += files(secrets, identities)
         // The order of the changes is that of the programs.
-        for hook in plan.changes.filter({ $0.action != .none }).flatMap(\.hooks) + state.record.hooks
-        where !plan.hooks.contains(hook) { plan.hooks.append(hook) }
+        let described = manifest.secrets.flatMap(\.hooks) + manifest.identities.flatMap(\.hooks)
+        plan.dueHooks = plan.changes.filter { $0.action != .none }.flatMap(\.hooks)
+            + described.filter { state.record.waiting.contains($0.owner) }
         return plan
     }
 
@@ -227,7 +233,7 @@ package struct Planner {
 
     private var removals: [Change] {
         let secrets = Set(manifest.secrets.map(\.key))
-        var found = state.passwords.filter { !secrets.contains($0.key) && state.record.secrets.contains($0.key.digest) }
+        var found = state.passwords.filter { !secrets.contains($0.key) && state.record.hasMade($0.value.item) }
             .map { Change(.secret, $0.value.item.title, at: nil, .delete, [], .removeSecret($0.value.item)) }
         let trusted = Set(manifest.trust.map(\.name))
         let described = Set(manifest.certificates.map(\.certificate.der))

@@ -50,7 +50,7 @@ package struct IdentityEntry: Sendable {
             }
             return files
         }
-        hooks = HookEntry.all(record)
+        hooks = HookEntry.all(record, of: HookEntry.owner("identities", name))
         problems += Self.problems(of: record, contents)
     }
 

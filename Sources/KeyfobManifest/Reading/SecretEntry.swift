@@ -64,7 +64,7 @@ package struct SecretEntry: Sendable {
         lifetime = record.seconds("rotateEvery")
         keepsStoredValue = record.text("onConflict") == "keep"
         outputs = record.records("outputs").flatMap { OutputEntry.all($0, [("value", .value)], defaultMode: 0o600) }
-        hooks = HookEntry.all(record)
+        hooks = HookEntry.all(record, of: HookEntry.owner("secrets", name))
     }
 }
 

@@ -11,14 +11,18 @@ import KeyfobPrimitives
 ///
 /// The vault does not show the names of its items, so the record has only digests of them.
 package struct ManifestRecord: Codable, Equatable, Sendable {
-    /// Programs to run: written before the changes that they follow.
-    package var hooks: [HookEntry] = []
-    /// The secrets that an apply made, by the digests of their keys.
+    /// The entries whose programs are to run: written before the changes that the programs follow.
+    package var waiting: Set<Data> = []
+    /// The secrets that an apply made, by the identities of their items. A secret that the user makes under the same
+    /// name has another one.
     package var secrets: Set<Data> = []
     /// The certificates that an apply stored, by their SHA-256.
     package var certificates: Set<Data> = []
     /// The certificates that an apply trusted, by their SHA-256.
     package var trust: Set<Data> = []
+
+    /// Whether an apply made a secret.
+    func hasMade(_ item: Item) -> Bool { item.reference.map { secrets.contains($0.identity) } ?? false }
 
     private static let name = "applied"
 
@@ -75,10 +79,3 @@ package struct ManifestRecord: Codable, Equatable, Sendable {
     }
 }
 
-extension PasswordKey {
-    /// The digest by which a record names the secret.
-    package var digest: Data {
-        let parts = [isInternet ? "internet" : "generic", place, account, protocolCode, String(port), path]
-        return Digest.sha256(Data(parts.joined(separator: "\u{0}").utf8))
-    }
-}

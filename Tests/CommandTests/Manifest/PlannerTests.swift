@@ -43,6 +43,14 @@ import Testing
         #expect(error?.problems.first?.position.line == 2)
     }
 
+    @Test func `a new keychain with a passphrase needs a place for its recovery code`() throws {
+        let text = "pinSource: 'file:/run/pin'\n"
+        let error = #expect(throws: ManifestError.self) { try self.plan(text, KeychainState()) }
+        #expect(error?.problems.first?.message.contains("recovery code") == true)
+        #expect(try actions(self.plan(text + "recoveryFile: /root/code\n", KeychainState())) == ["create keychain site"])
+        #expect(try self.plan(text, existing).isEmpty)
+    }
+
     @Test func `a generated secret that is there stays`() throws {
         let plan = try self.plan("secrets: [{name: a, generate: {}}]\n", state("a"))
         #expect(plan.isEmpty)
@@ -128,17 +136,26 @@ import Testing
 
     @Test func `a program of an interrupted apply runs though nothing else has to be done`() throws {
         var state = state("a")
-        state.record.hooks = [HookEntry(arguments: ["reload"])]
-        let plan = try self.plan("secrets: [{name: a, generate: {}}]\n", state)
+        state.record.waiting = [HookEntry.owner("secrets", "a")]
+        let text = "secrets: [{name: a, generate: {}, onChange: [{run: [reload]}]}]\n"
+        let plan = try self.plan(text, state)
         #expect(!plan.isEmpty)
         #expect(plan.hooks.map(\.arguments) == [["reload"]])
+        // After an error in the manifest is corrected, only the right program runs.
+        #expect(try self.plan(text.replacing("reload", with: "other"), state).hooks.map(\.arguments) == [["other"]])
+        #expect(try self.plan("secrets: [{name: a, generate: {}}]\n", state).isEmpty)
     }
 
     @Test func `only what an earlier apply made is removed, and only if the manifest says so`() throws {
-        var state = state("a")
-        let other = GenericPassword(service: "by-hand").item
-        state.passwords[PasswordKey(other)] = StoredPassword(other)
-        state.record.secrets = [PasswordKey(isInternet: false, place: "a", account: "").digest]
+        var state = existing
+        // The second one was removed and made again by hand since an apply made it.
+        for (service, identity) in [("a", 1), ("again", 2), ("by-hand", 3)] as [(String, UInt8)] {
+            var item = GenericPassword(service: service).item
+            item.reference = PersistentReference(
+                itemClass: .genericPassword, identity: Data(repeating: identity, count: 16))
+            state.passwords[PasswordKey(item)] = StoredPassword(item)
+        }
+        state.record.secrets = [Data(repeating: 1, count: 16), Data(repeating: 9, count: 16)]
         #expect(try actions(self.plan("prune: true\n", state)) == ["delete secret a"])
         #expect(try self.plan("prune: false\n", state).isEmpty)
     }
