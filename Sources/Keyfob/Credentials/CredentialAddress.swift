@@ -33,8 +33,11 @@ package struct CredentialAddress: Hashable, Sendable {
     package init(url: String, usualScheme: String = "https") throws(KeychainError) {
         let end = url.firstRange(of: "://")
         let rest = end.map { url[$0.upperBound...] } ?? url[...]
-        let slash = rest.firstIndex(of: "/") ?? rest.endIndex
-        let authority = rest[..<slash]
+        // By scalars: a slash with a combining mark is another character, but still ends the host. Programs disagree on
+        // where the host ends before other characters, and one that is misled would get the password of another host.
+        let slash = rest.unicodeScalars.firstIndex { ["/", "?", "#", "\\"].contains($0) } ?? rest.endIndex
+        guard slash == rest.endIndex || rest.unicodeScalars[slash] == "/" else { throw Self.invalid("host") }
+        let authority = rest.unicodeScalars[..<slash]
         let host = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority
         try self.init(
             scheme: end.map { String(url[..<$0.lowerBound]) } ?? usualScheme, host: String(host),
@@ -96,7 +99,7 @@ package struct CredentialAddress: Hashable, Sendable {
 
     /// Whether a character ends the host in a URL, or cannot be in one.
     private static func endsHost(_ scalar: Unicode.Scalar) -> Bool {
-        isControl(scalar) || [" ", "/", "?", "#", "@"].contains(scalar)
+        isControl(scalar) || [" ", "/", "?", "#", "@", "\\"].contains(scalar)
     }
 
     /// Splits `HOST:PORT`.

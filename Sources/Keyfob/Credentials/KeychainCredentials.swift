@@ -36,7 +36,8 @@ extension KeychainCredentials {
         _ address: CredentialAddress, user: String? = nil, paths: Paths = .same
     ) throws -> [InternetPassword] {
         let found = try all(on: address.server).filter { password, place in
-            guard user == nil || password.account == user else { return false }
+            // Byte by byte, as the keychain tells accounts apart.
+            if let user, !password.account.utf8.elementsEqual(user.utf8) { return false }
             return switch paths {
             case .same: place == address
             case .above: place.isAtOrAbove(address)

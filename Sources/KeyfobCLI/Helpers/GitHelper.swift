@@ -36,14 +36,21 @@ struct GitHelper: CredentialHelper {
         let request = try request()
         let address = try request.address()
         let keychain = try openKeychain(warmsUpToken: true)
+        var failure: (any Error)?
         for password in try keychain.credentials().find(address, user: request.user, paths: request.paths) {
             guard let secret = try keychain.secret(of: password) else { continue }
             let user = SecretBytes(utf8: password.account)
             try HelperAnswer.requireOneLine(user, "account")
-            let lines = try GitSecret(stored: secret).lines
+            let lines: SecretBytes
+            do { lines = try GitSecret(stored: secret).lines } catch {
+                // Another item may have a secret for git.
+                failure = failure ?? error
+                continue
+            }
             return try StandardOutput.write(
                 SecretBytes(joining: [SecretBytes(utf8: "username="), user, SecretBytes(utf8: "\n"), lines]))
         }
+        if let failure { throw failure }
     }
 
     private func store() throws {
@@ -70,7 +77,8 @@ struct GitHelper: CredentialHelper {
         try keychain.credentials().remove(found) { password in
             guard let sent = request.secret.password else { return true }
             guard let secret = try keychain.secret(of: password) else { return false }
-            return try GitSecret(stored: secret).password == sent
+            // A secret that git cannot have stored is not the one that it sent.
+            return (try? GitSecret(stored: secret))?.password == sent
         }
     }
 

@@ -79,8 +79,9 @@ struct KeyringHelper: CredentialHelper {
             guard let secret = try keychain.secret(of: password) else { continue }
             return (password.account, secret)
         }
-        // pip asks for HOST:PORT after the URL. Other names of services are not addresses.
-        guard let address = try? CredentialAddress(url: service) else { return nil }
+        // pip asks for HOST:PORT after a URL without a password. It would send that of https to a URL of http.
+        // Only a valid URL has a password of a URL.
+        guard let address = try? urlAddress() else { return nil }
         for password in try keychain.credentials().find(address, user: user, paths: .above) {
             guard let stored = try keychain.secret(of: password), let secret = try GitSecret(stored: stored).password
             else { continue }

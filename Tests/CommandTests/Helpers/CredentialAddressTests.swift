@@ -16,12 +16,17 @@ import Testing
     @Test(arguments: [
         "", "https://", "https:///", "1https://example.org", "ht tp://example.org", "https://example.org:0",
         "https://example.org:65536", "https://example.org:", "https://example.org:x", "https://a b", "https://a\nhost=b",
+        "https://evil.example?@good.example/", "https://evil.example#@good.example/", #"https://evil.example\@good.example/"#,
         "https://example.org/a\nb", "https://example.org/<NUL>", "https://a?b", "https://a#b",
     ])
     func `text that is not an address is refused`(text: String) {
         // The log of the tests ends at a NUL.
         let text = text.replacing("<NUL>", with: "\u{0}")
         #expect(throws: KeychainError.self) { try CredentialAddress(url: text) }
+    }
+
+    @Test func `a slash with a combining mark ends the host`() throws {
+        #expect(try CredentialAddress(url: "https://evil.example/\u{301}@good.example/").server == "evil.example")
     }
 
     @Test(arguments: [
