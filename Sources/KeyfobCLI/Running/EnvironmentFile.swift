@@ -135,7 +135,7 @@ struct EnvironmentFile {
             let start = index
             var end = index
             while let byte, byte != 0x0A {
-                if byte == UInt8(ascii: "#"), index == start || Self.isBlank(bytes[index - 1]) {
+                if byte == UInt8(ascii: "#"), Self.isBlank(bytes[index - 1]) {
                     skip { $0 != 0x0A }
                     break
                 }

@@ -7,8 +7,9 @@ import Synchronization
 /// Passes signals on to the program that this process waits for.
 ///
 /// The program is in the process group of this process. So a signal of the terminal, such as that of Ctrl-C, reaches
-/// it without help, and the kernel marks it as its own (`SI_KERNEL`). All other signals were meant for the program too,
-/// but sent to this process alone.
+/// it without help, and the kernel marks it as its own (`SI_KERNEL`). Only a hang-up may reach the leader of the
+/// session alone. All other signals were meant for the program too, and usually sent to this process alone; one that
+/// was sent to the whole group reaches the program twice.
 ///
 /// Uses signal handlers instead of signalfd(2), because threads of PKCS#11 modules do not block these signals.
 enum PassedSignals {
@@ -72,13 +73,19 @@ enum PassedSignals {
     /// Passes no more signals on. Call it before the program is reaped, after which its identifier is free.
     static func end() { program.store(0, ordering: .sequentiallyConsistent) }
 
+    /// Whether a signal to end came after the program had ended.
+    static var isToEnd: Bool {
+        let bits = [SIGHUP, SIGINT, SIGQUIT, SIGTERM].reduce(0 as UInt64) { $0 | 1 << UInt64($1) }
+        return early.load(ordering: .sequentiallyConsistent) & bits != 0
+    }
+
     /// Uses only functions that signal-safety(7) allows.
     private static func handle(_ number: Int32, isOfKernel: Bool) {
         let failure = errno
         defer { errno = failure }
         let identifier = program.load(ordering: .sequentiallyConsistent)
         guard identifier == 0 else {
-            if !isOfKernel { kill(identifier, number) }
+            if !isOfKernel || number == SIGHUP || number == SIGCONT { kill(identifier, number) }
             return
         }
         early.bitwiseOr(1 << UInt64(number), ordering: .sequentiallyConsistent)

@@ -104,11 +104,13 @@ struct WaitedProgram {
             var entries = [pollfd(fd: changes, events: Int16(POLLIN), revents: 0)]
             // poll(2) ignores entries with a negative descriptor.
             entries += copies.map { pollfd(fd: $0.isOpen ? $0.source : -1, events: Int16(POLLIN), revents: 0) }
-            guard unsafe poll(&entries, nfds_t(entries.count), -1) > 0 else { continue }
-            if entries[0].revents != 0 {
-                while unsafe read(changes, &buffer, buffer.count) > 0 {}
-                end = end ?? state()
-            }
+            // At most a second: the caller may have blocked or ignored SIGCHLD.
+            let count = unsafe poll(&entries, nfds_t(entries.count), 1000)
+            while unsafe read(changes, &buffer, buffer.count) > 0 {}
+            end = end ?? state()
+            // Programs in the background may keep the output open.
+            if end != nil, PassedSignals.isToEnd { break }
+            guard count > 0 else { continue }
             for index in copies.indices where entries[index + 1].revents != 0 { pass(&copies[index], &buffer) }
         }
         if let failure = copies.lazy.compactMap(\.failure).first { throw failure }
@@ -125,7 +127,10 @@ struct WaitedProgram {
         case 2:
             PassedSignals.end()
             var status: Int32 = 0
-            while unsafe waitpid(identifier, &status, 0) < 0, errno == EINTR {}
+            var reaped: Int32
+            repeat { reaped = unsafe waitpid(identifier, &status, 0) } while reaped < 0 && errno == EINTR
+            // Another part of the process, such as a module, took the status.
+            guard reaped == identifier else { return .exited(ExitStatus.ownFailure.rawValue) }
             return status & 0x7F == 0 ? .exited((status >> 8) & 0xFF) : .signalled(status & 0x7F)
         default: return nil
         }

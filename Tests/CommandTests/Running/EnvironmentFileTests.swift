@@ -22,7 +22,7 @@ import Testing
         Row("\u{FEFF}A=1", "A=1"), Row("  A  =  1  ", "A=1"),
         Row("export A=1", "A=1"), Row("export\tA=1", "A=1"), Row("exported=1", "exported=1"),
         Row("A=", "A="), Row("A=\nB=''\nC=\"\"", "A=", "B=", "C="),
-        Row("A=one two # three", "A=one two"), Row("A=a#b", "A=a#b"), Row("A=#b", "A="),
+        Row("A=one two # three", "A=one two"), Row("A=a#b", "A=a#b"), Row("A=#b", "A=#b"), Row("A= #b", "A="),
         Row("A=$HOME ${B}", "A=$HOME ${B}"), Row("A=a\\nb", "A=a\\nb"), Row("A={\"b\":\"c d\"}", "A={\"b\":\"c d\"}"),
         Row("A='a # b' # c", "A=a # b"), Row("A='a\\n$b\"'", "A=a\\n$b\""),
         Row("A=\"a # b\"\t# c", "A=a # b"), Row(#"A="\n\r\t\\\"\$\`\x'""#, "A=\n\r\t\\\"$`\\x'"),

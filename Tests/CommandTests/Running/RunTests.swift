@@ -46,6 +46,22 @@ import Testing
         #expect(result.output == "canary-1,one,two,two\nlines,one,x keyfob://nothing\n", "\(result.error)")
     }
 
+    @Test func `the end of the program is seen though the caller blocks SIGCHLD`() throws {
+        let script = "exec env --block-signal=CHLD \"$0\" run --mask --env A=db/prod -- sh -c 'exit 4'"
+        let result = try TestSupport.run(
+            "/bin/sh", ["-c", script, Tool.commandPath],
+            environment: household.environment.merging(["PATH": "/usr/bin:/bin", "KEYFOB_NO_INPUT": "1"]) { $1 })
+        #expect(result.status == 4, "\(result.output)")
+    }
+
+    @Test func `SIGTERM ends the wait for programs in the background that keep the output open`() throws {
+        // The program in the background sends the signal when the other one has ended.
+        let script = "sh -c 'while kill -0 $0; do sleep 0.1; done; kill $1; sleep 6173' $$ $PPID 2>/dev/null & exit 0"
+        let result = try run(["--mask", "--env", "A=db/prod"], ["sh", "-c", script])
+        #expect(result.status == 0, "\(result.error)")
+        _ = try Tool("/usr/bin/pkill", ["-x", "-f", "sleep 6173"]).run()
+    }
+
     @Test func `a file of variables may come through standard input`() throws {
         let result = try run(["--env-file", "-"], ["sh", "-c", "echo $A; cat"], input: "A=keyfob://db/prod")
         #expect(result.output == "canary-1\n")
