@@ -9,7 +9,7 @@ import KeyfobPrimitives
 /// one, a program that was to run after a change would not run, since the change is there already, and nothing would
 /// tell what an apply made from what the user made. If the record is lost, nothing is removed that should stay.
 ///
-/// The vault does not show the names of its items, so the record has only digests of them.
+/// The vault does not show the names of its items, so the record has only digests of names and identities of items.
 package struct ManifestRecord: Codable, Equatable, Sendable {
     /// The entries whose programs are to run: written before the changes that the programs follow.
     package var waiting: Set<Data> = []
