@@ -36,12 +36,15 @@ enum RecipeFiles {
     private static func removeVersions(before file: Recipe.File, in directory: String) {
         // Files that cannot be listed or removed stay; they contain no secret.
         let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
-        var others: [(path: String, written: (Int, Int))] = []
+        var others: [(path: String, written: Date)] = []
         for name in names where name != file.name && file.hasVersion(name) {
             let path = directory + "/" + name
-            var status = stat()
-            guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { continue }
-            others.append((path, (status.st_mtim.tv_sec, status.st_mtim.tv_nsec)))
+            // A file that vanished meanwhile needs no removal.
+            guard let attributes = try? FileManager.default.attributesOfItem(atPath: path),
+                attributes[.type] as? FileAttributeType == .typeRegular,
+                let written = attributes[.modificationDate] as? Date
+            else { continue }
+            others.append((path, written))
         }
         others.sort { $0.written > $1.written }
         for other in others.dropFirst() { unsafe unlink(other.path) }
