@@ -43,7 +43,9 @@ import Testing
     }
 
     @Test(arguments: options) func `Ctrl-Z stops the job, fg continues it and Ctrl-C ends it`(options: String) throws {
-        enter("keyfob run \(options) -- sh -c 'echo STAR''TED; exec sleep 300'")
+        // The shell makes the job the foreground one before it sends SIGCONT, so Ctrl-C after that reaches the job.
+        let script = "trap \"echo RES''UMED\" CONT; echo STAR''TED; while :; do sleep 0.1; done"
+        enter("keyfob run \(options) -- sh -c '\(script)'")
         _ = terminal.output(until: "STARTED")
         terminal.type("\u{1A}")
         #expect(terminal.output(until: "Stopped").hasSuffix("Stopped"))
@@ -53,7 +55,7 @@ import Testing
         #expect(terminal.output(until: " stop").hasSuffix("T stop"))
         _ = terminal.output(until: "READY$ ")
         enter("fg")
-        _ = terminal.output(until: "300'\r\n")
+        _ = terminal.output(until: "RESUMED")
         terminal.type("\u{3}")
         #expect(status() == "130.")
         try leave()
