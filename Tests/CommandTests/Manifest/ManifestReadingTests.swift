@@ -55,7 +55,9 @@ import Testing
         #expect(manifest.keys[0].specification == .aes(bits: 128))
         #expect(manifest.identities[0].issuer == .command(["/usr/local/bin/sign", "--now"]))
         #expect(manifest.identities[0].outputs.map(\.mode) == [0o640, 0o640])
-        #expect(manifest.identities[0].hooks == [HookEntry(arguments: ["systemctl", "reload", "nginx"], timeout: 60)])
+        #expect(manifest.identities[0].hooks.map(\.arguments) == [["systemctl", "reload", "nginx"]])
+        #expect(manifest.identities[0].hooks.map(\.timeout) == [60])
+        #expect(manifest.identities[0].hooks.map(\.owner) == [HookEntry.owner("identities", manifest.identities[0].name)])
         #expect(manifest.trust[0].usages == [.server])
     }
 
