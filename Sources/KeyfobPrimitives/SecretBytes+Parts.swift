@@ -61,3 +61,12 @@ extension Data {
         }
     }
 }
+
+extension [UInt8] {
+    /// Overwrites the bytes in place, unless other copies share the storage.
+    package mutating func wipe() {
+        unsafe withUnsafeMutableBytes { buffer in
+            if let base = buffer.baseAddress { unsafe keyfob_wipe(base, buffer.count) }
+        }
+    }
+}

@@ -164,10 +164,3 @@ struct EnvironmentFile {
         }
     }
 }
-
-extension [UInt8] {
-    /// Overwrites the bytes in place, unless other copies share the storage.
-    mutating func wipe() {
-        for index in indices { self[index] = 0 }
-    }
-}
