@@ -15,6 +15,7 @@ enum Hardening {
         unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
         silenceCrashes()
         CreationMask.restrict()
+        IgnoredSignals.record()
         // A write beyond the file size limit then fails with an error, as on a full disk, instead of ending the process
         // silently.
         signal(SIGXFSZ, SIG_IGN)

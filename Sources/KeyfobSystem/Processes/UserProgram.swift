@@ -28,6 +28,8 @@ package struct UserProgram {
     /// - Returns: The error number of execve(2). The call only returns if that fails.
     package func replaceProcess(environment: ProgramEnvironment) -> Int32 {
         Self.restoreCallersState()
+        // A process that stays needs the exit status of its children.
+        if IgnoredSignals.contains(SIGCHLD) { signal(SIGCHLD, SIG_IGN) }
         return unsafe environment.withEntries { entries in
             unsafe withCommand { file, arguments in
                 unsafe execve(file, arguments, entries)
@@ -60,8 +62,8 @@ package struct UserProgram {
         unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
         var signals = sigset_t()
         unsafe sigemptyset(&signals)
-        // The supervisor ignores it for itself.
-        unsafe sigaddset(&signals, SIGTTOU)
+        // The process that waits for the program ignores it for itself.
+        if !IgnoredSignals.contains(SIGTTOU) { unsafe sigaddset(&signals, SIGTTOU) }
         unsafe posix_spawnattr_setsigdefault(&attributes, &signals)
         var identifier: Int32 = 0
         let number = unsafe environment.withEntries { entries in
@@ -90,7 +92,8 @@ package struct UserProgram {
     private static func restoreCallersState() {
         let error = ChildProcess.standardError.load(ordering: .acquiring)
         if error >= 0 { dup2(error, STDERR_FILENO) }
-        signal(SIGXFSZ, SIG_DFL)
+        if !IgnoredSignals.contains(SIGXFSZ) { signal(SIGXFSZ, SIG_DFL) }
+        if IgnoredSignals.contains(SIGPIPE) { signal(SIGPIPE, SIG_IGN) }
         InheritedDescriptors.closeOthersOnExec()
         CreationMask.restore()
     }
