@@ -168,10 +168,7 @@ extension Keychain {
 
     /// Whether there is a file with the PIN, or one that a killed write has left.
     private func hasPINFile() throws(KeychainError) -> Bool {
-        let file = configuration.pinFile
-        return try OpenDirectory.names(in: file.deletingLastPathComponent()).contains { name in
-            name == file.lastPathComponent
-                || name.hasPrefix(file.lastPathComponent + ".") && name.hasSuffix(OpenFile.unfinishedSuffix)
-        }
+        if FileManager.default.fileExists(atPath: configuration.pinFile.filePath) { return true }
+        return try !PrivateFile.unfinished(configuration.pinFile).isEmpty
     }
 }

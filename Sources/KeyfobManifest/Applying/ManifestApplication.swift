@@ -212,6 +212,8 @@ package struct ManifestApplication: Sendable {
         // Readers of an unchanged file see no new one.
         guard try output.state(comparedWith: bytes) != .present(differing: []) else { return }
         let (owner, group) = try output.ownership()
+        // A killed apply may have left the content, which may be a secret, under a temporary name.
+        try PrivateFile.removeUnfinished(URL(fileURLWithPath: output.path))
         try OpenFile.replace(output.path, with: bytes, mode: output.mode, owner: owner, group: group)
     }
 

@@ -31,7 +31,8 @@ package struct OpenFile: ~Copyable {
     ///   - suffix: The end of the name.
     ///   - name: The path in messages.
     package init?(uniqueWithPrefix prefix: String, suffix: String = "", shownAs name: String) {
-        let unique = prefix + String(UInt64.random(in: 0...UInt64.max), radix: 36) + suffix
+        let number = String(UInt64.random(in: 0...UInt64.max), radix: 36)
+        let unique = prefix + String(repeating: "0", count: Self.uniqueDigits - number.count) + number + suffix
         // O_EXCL: an existing file or link of that name is an error.
         let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
         let descriptor = unsafe keyfob_open(unique, flags, 0o600)
@@ -162,6 +163,17 @@ package struct OpenFile: ~Copyable {
 
     /// The end of the name of a file that `replace` is writing; before it come the final name and a number.
     package static let unfinishedSuffix = ".new"
+
+    /// The number of digits and letters of a number in a unique name.
+    private static let uniqueDigits = 13
+
+    /// Whether `replace` gives a file this name while it writes the file `finished`.
+    static func isUnfinished(_ name: String, of finished: String) -> Bool {
+        guard name.hasPrefix(finished + "."), name.hasSuffix(unfinishedSuffix) else { return false }
+        let number = name.utf8.dropFirst(finished.utf8.count + 1).dropLast(unfinishedSuffix.utf8.count)
+        return number.count == uniqueDigits
+            && number.allSatisfy { "0123456789abcdefghijklmnopqrstuvwxyz".utf8.contains($0) }
+    }
 
     /// Replaces the file at `path` atomically.
     ///

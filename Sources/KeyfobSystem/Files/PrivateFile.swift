@@ -61,11 +61,17 @@ package enum PrivateFile {
     ///
     /// - Throws: `fileUnavailable` or `refused`.
     package static func removeUnfinished(_ url: URL) throws(KeychainError) {
+        for file in try unfinished(url) { try remove(file) }
+    }
+
+    /// Returns the temporary files that killed writes of the file at `url` have left.
+    ///
+    /// - Throws: `fileUnavailable` or `refused`.
+    package static func unfinished(_ url: URL) throws(KeychainError) -> [URL] {
         let directory = url.deletingLastPathComponent()
-        for name in try OpenDirectory.names(in: directory)
-        where name.hasPrefix(url.lastPathComponent + ".") && name.hasSuffix(OpenFile.unfinishedSuffix) {
-            try remove(directory.appendingPathComponent(name, isDirectory: false))
-        }
+        return try OpenDirectory.names(in: directory)
+            .filter { OpenFile.isUnfinished($0, of: url.lastPathComponent) }
+            .map { directory.appendingPathComponent($0, isDirectory: false) }
     }
 
     /// Creates the directory at `url` and missing parents with mode 0700, so that they survive a power cut.
