@@ -9,8 +9,8 @@ public struct KeychainSettings: Sendable, Hashable {
 
     /// Whether a passphrase or PIN that a person enters for one command keeps the keychain unlocked for the next ones.
     ///
-    /// The default is true if a passphrase seals the PIN, and false for the PIN of another token.
-    public var unlocksOnUse: Bool
+    /// `nil` for the default: true if a passphrase seals the PIN, and false for the PIN of another token.
+    public var unlocksOnUse: Bool?
 
     /// The source of the PIN or passphrase; `nil` asks the user.
     public var pinSource: PINSource?
@@ -23,13 +23,13 @@ extension KeychainConfiguration {
     /// The settings that can be changed at any time.
     public var settings: KeychainSettings {
         KeychainSettings(
-            unlockTimeout: unlockTimeout, unlocksOnUse: unlocksOnUse,
+            unlockTimeout: unlockTimeout, unlocksOnUse: unlockOnUse,
             // An unreadable source stays in the file until another one replaces it.
             pinSource: pinSource.flatMap { try? PINSource(parsing: $0) }, accessGroups: accessGroups)
     }
 
     /// Whether a secret that a person enters for one command keeps the keychain unlocked.
-    var unlocksOnUse: Bool { unlockOnUse ?? (sealedPIN != nil) }
+    public var unlocksOnUse: Bool { unlockOnUse ?? (sealedPIN != nil) }
 
     /// Whether the PIN is in a file of the keychain's own directory.
     var hasOwnPINFile: Bool { pinSource != nil && pinSource == resolved(pinSource: Self.ownPINSource) }
@@ -71,7 +71,7 @@ extension Keychains {
                 configuration.pinSource = settings.pinSource?.description
             }
             configuration.unlockTimeout = settings.unlockTimeout
-            if settings.unlocksOnUse != former.unlocksOnUse { configuration.unlockOnUse = settings.unlocksOnUse }
+            configuration.unlockOnUse = settings.unlocksOnUse
             configuration.accessGroups = settings.accessGroups
         }
     }

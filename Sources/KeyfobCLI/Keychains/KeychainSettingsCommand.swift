@@ -63,15 +63,15 @@ struct KeychainSettingsCommand: OutputCommand {
         }
         let document = Document([
             "keychain": former.name, "action": isChange ? "update" : "none", "unlock_timeout": settings.unlockTimeout,
-            "unlock_on_use": settings.unlocksOnUse,
+            "unlock_on_use": settings.unlocksOnUse ?? former.unlocksOnUse,
             "pin_source": settings.pinSource.map { KeychainConfiguration.shown(pinSource: $0.description) },
             "access_groups": settings.accessGroups, "changed": isChange && !global.dryRun, "dry_run": global.dryRun,
         ])
         guard asksForChange else {
-            return try output.emit(document, text: Table.pairs(Self.lines(settings)))
+            return try output.emit(document, text: Table.pairs(Self.lines(settings, former)))
         }
-        let list = Self.lines(settings).filter { line in
-            !Self.lines(former.settings).contains { $0 == line }
+        let list = Self.lines(settings, former).filter { line in
+            !Self.lines(former.settings, former).contains { $0 == line }
         }.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
         try output.emit(
             document,
@@ -94,10 +94,13 @@ struct KeychainSettingsCommand: OutputCommand {
         return lasting
     }
 
-    private static func lines(_ settings: KeychainSettings) -> [(String, String)] {
-        [
+    private static func lines(
+        _ settings: KeychainSettings, _ configuration: KeychainConfiguration
+    ) -> [(String, String)] {
+        let unlocks = (settings.unlocksOnUse ?? configuration.unlocksOnUse) ? "yes" : "no"
+        return [
             ("unlock-timeout", settings.unlockTimeout == 0 ? "0 (until it is locked)" : "\(settings.unlockTimeout)s"),
-            ("unlock-on-use", settings.unlocksOnUse ? "yes" : "no"),
+            ("unlock-on-use", settings.unlocksOnUse == nil ? "\(unlocks) (default)" : unlocks),
             (
                 "default-pin-source",
                 settings.pinSource.map { KeychainConfiguration.shown(pinSource: $0.description) } ?? "prompt"

@@ -37,7 +37,7 @@ struct KeychainShow: OutputCommand {
             ("pin_source", configuration.pinSourceName ?? "prompt"), ("protection", configuration.protection),
             ("recovery_code", configuration.recoverySeal == nil ? "no" : "yes"),
             ("unlock_timeout", String(configuration.unlockTimeout)),
-            ("unlock_on_use", configuration.settings.unlocksOnUse ? "yes" : "no"),
+            ("unlock_on_use", configuration.unlocksOnUse ? "yes" : "no"),
             ("created", RFC3339.local(from: configuration.created)),
         ]
         var table = Table([.init("SETTING"), .init("VALUE")])
@@ -47,7 +47,7 @@ struct KeychainShow: OutputCommand {
         let typed: Members = [
             "default": isDefault, "module_parameters": parameters, "recovery_code": configuration.recoverySeal != nil,
             "created": configuration.created, "unlock_timeout": configuration.unlockTimeout,
-            "unlock_on_use": configuration.settings.unlocksOnUse,
+            "unlock_on_use": configuration.unlocksOnUse,
         ]
         try output.emit(Document(Members(lines).replacing(typed)), table: table)
     }

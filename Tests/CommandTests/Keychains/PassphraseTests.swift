@@ -105,6 +105,16 @@ import Testing
         #expect(unlock.screen.contains("Wrong recovery code."), "\(unlock.screen)")
     }
 
+    @Test func `a setting stays when a passphrase comes that has another default`() throws {
+        let home = try TestHome.unattended()
+        let set = try home.document(["keychain", "settings", "--unlock-on-use", "no"])
+        #expect(set["action"] as? String == "update")
+        #expect(set["unlock_on_use"] as? Bool == false)
+        let change = ["keychain", "passphrase", "--new-pin-source", "env:NEW"]
+        #expect(try home.keyfob(change, environment: ["NEW": "open sesame"]).status == 0)
+        #expect(try home.document(["keychain", "config"])["unlock_on_use"] as? Bool == false)
+    }
+
     @Test func `a typed passphrase unlocks the keychain, unless the settings say otherwise`() throws {
         let household = try Self.household()
         #expect(try household.keyfob(["get", "a"], typing: ["open sesame"]).result.output == "value\n")
