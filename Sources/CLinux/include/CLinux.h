@@ -53,8 +53,8 @@ int keyfob_is_running(pid_t child);
 /// Whether this process has a child, also one that has ended and was not waited for.
 int keyfob_has_children(void);
 
-/// What a child does: 0 while it runs, 1 once after it was stopped, 2 when it has ended. A child that has ended is not
-/// reaped.
+/// Returns the state of a child: 0 if it runs, 1 once after it was stopped, 2 after its end.
+/// A child that has ended is not reaped.
 int keyfob_child_state(pid_t child);
 
 /// The environment of this process, ended by a null pointer: environ(7).

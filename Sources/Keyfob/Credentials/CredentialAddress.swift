@@ -33,8 +33,8 @@ package struct CredentialAddress: Hashable, Sendable {
     package init(url: String, usualScheme: String = "https") throws(KeychainError) {
         let end = url.firstRange(of: "://")
         let rest = end.map { url[$0.upperBound...] } ?? url[...]
-        // By scalars: a slash with a combining mark is another character, but still ends the host. Programs disagree on
-        // where the host ends before other characters, and one that is misled would get the password of another host.
+        // By scalars, because a slash with a combining mark is another character and still ends the host. Clients
+        // disagree whether `?`, `#` and a backslash end it, so a URL with these could get the password of another host.
         let slash = rest.unicodeScalars.firstIndex { ["/", "?", "#", "\\"].contains($0) } ?? rest.endIndex
         guard slash == rest.endIndex || rest.unicodeScalars[slash] == "/" else { throw Self.invalid("host") }
         let authority = rest.unicodeScalars[..<slash]

@@ -41,7 +41,7 @@ struct ExitStatus: RawRepresentable, Hashable, Sendable {
     static let ownFailure = Self(rawValue: 125)
     /// The program to run cannot be executed.
     static let programNotExecutable = Self(rawValue: 126)
-    /// There is no such program.
+    /// The program to run does not exist.
     static let programNotFound = Self(rawValue: 127)
     /// Interrupted by SIGINT, or cancelled by an answer.
     static let interrupted = Self(rawValue: 130)

@@ -5,7 +5,7 @@ import KeyfobPrimitives
 
 /// The link by which another program finds a helper: the helper's name in a directory of `PATH`.
 struct HelperLink {
-    /// What is at the path of a link.
+    /// The state of the path of a link.
     enum State: Equatable {
         case missing
         /// A link to a program called keyfob, at this path.
