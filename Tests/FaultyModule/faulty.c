@@ -38,6 +38,7 @@
 //   label=NAME                             NAME is the label of every initialised token
 //   no-serial                              the serial number of every token consists of zeros
 //   blind=N                                the next N searches find nothing
+//   foreign                                the module is of another maker than SoftHSM
 //   stranger                               the token is of another maker than SoftHSM
 //   without=N,N,...                        the token does not have these mechanisms; decimal numbers
 //   nameless=N,N,...                       these mechanisms are listed, and then nothing is known of them
@@ -282,6 +283,13 @@ static CK_RV mechanism_list(CK_SLOT_ID slot, CK_MECHANISM_TYPE_PTR types, CK_ULO
             types[kept++] = types[i];
     *count = kept;
     return CKR_OK;
+}
+
+static CK_RV module_info(CK_INFO_PTR info) {
+    CK_RV result = theirs->C_GetInfo(info);
+    if (refuses("foreign"))
+        memcpy(info->manufacturerID, "A STRANGER", 10);
+    return result;
 }
 
 static CK_RV token_info(CK_SLOT_ID slot, CK_TOKEN_INFO_PTR info) {
@@ -562,6 +570,7 @@ CK_RV C_GetFunctionList(CK_FUNCTION_LIST_PTR_PTR list) {
         mine.C_GetFunctionList = C_GetFunctionList;
         mine.C_Initialize = initialize;
         mine.C_Finalize = finalize;
+        mine.C_GetInfo = module_info;
         mine.C_CreateObject = create;
         mine.C_WrapKey = wrap;
         mine.C_GetSlotList = slot_list;

@@ -24,7 +24,8 @@ extension TestChild {
     /// Makes a keychain on a token, and uses it until the input ends. Each line of the input is a command:
     ///
     /// - `away`: Forgets the results. The test is about to take the token away.
-    /// - `stopped`: Makes one call of each kind with the deadline of the keychain, and prints their errors.
+    /// - `stopped`: Makes two asynchronous and two blocking calls with the deadline of the keychain, and prints their
+    ///   errors.
     /// - `back`: Waits until each thread has completed a call, for at most 15 seconds, and prints the results.
     static func load(_ directories: Directories, _ name: String, _ words: [String]) throws {
         var uri = PKCS11URI()
@@ -108,19 +109,32 @@ extension TestChild {
             let done = DispatchSemaphore(value: 0)
             Task {
                 let start = ContinuousClock.now
-                var result = "done"
+                var failure: (any Error)?
                 do {
                     if call == 0 {
                         _ = try await key.sign([1, 2, 3], using: Self.scheme(of: key))
                     } else {
                         _ = try await keychain.secret(of: item)
                     }
-                } catch let error as KeychainError { result = "\(error.code)" } catch { result = "\(error)" }
-                say("\(result) \(Int((ContinuousClock.now - start) / .milliseconds(1)))")
+                } catch { failure = error }
+                say(failure, since: start)
                 done.signal()
             }
             done.wait()
         }
+        for call in [{ try key.signDigest(Array(repeating: 0, count: 32), using: Self.scheme(of: key)).count },
+            { try keychain.secret(of: item)?.count ?? 0 }]
+        {
+            let start = ContinuousClock.now
+            var failure: (any Error)?
+            do { _ = try call() } catch { failure = error }
+            say(failure, since: start)
+        }
+    }
+
+    private static func say(_ failure: (any Error)?, since start: ContinuousClock.Instant) {
+        let result = failure.map { ($0 as? KeychainError).map { "\($0.code)" } ?? "\($0)" } ?? "done"
+        say("\(result) \(Int((ContinuousClock.now - start) / .milliseconds(1)))")
     }
 
     private static func scheme(of key: TokenKey) -> SignatureScheme {

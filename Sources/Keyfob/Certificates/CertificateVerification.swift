@@ -124,11 +124,13 @@ extension KeychainCertificates {
         _ certificate: Certificate, intermediates: [Certificate] = [], on date: Date = Date(), host: String? = nil,
         usage: CertificateUsage = .any, trusting policy: TrustPolicy = TrustPolicy()
     ) throws -> CertificateVerification {
-        _ = try usage.requiredPurpose()
-        let own = policy.includesKeychain ? try keychain.trust.anchors(for: usage).map(\.certificate) : []
-        return try CertificateVerification(
-            verifying: certificate, intermediates: knownCertificates() + intermediates, on: date, host: host,
-            usage: usage, trusting: policy, own: own)
+        try keychain.withDeadline { [self] in
+            _ = try usage.requiredPurpose()
+            let own = policy.includesKeychain ? try keychain.trust.anchors(for: usage).map(\.certificate) : []
+            return try CertificateVerification(
+                verifying: certificate, intermediates: knownCertificates() + intermediates, on: date, host: host,
+                usage: usage, trusting: policy, own: own)
+        }
     }
 
     /// The chain of a certificate as far as the keychain's certificates and `further` ones reach, leaf first.
@@ -136,7 +138,9 @@ extension KeychainCertificates {
     /// - Throws: `KeychainError` if the token or the vault cannot be read.
     @available(*, noasync, message: "use the asynchronous form")
     public func chain(of certificate: Certificate, with further: [Certificate]) throws -> CertificateChain {
-        CertificateChain.order(leaf: certificate, candidates: try knownCertificates() + further)
+        try keychain.withDeadline { [self] in
+            CertificateChain.order(leaf: certificate, candidates: try knownCertificates() + further)
+        }
     }
 
     /// The certificates of the matching items if the keychain is unlocked or can be without asking the user; otherwise

@@ -18,8 +18,10 @@ extension KeychainCertificates {
     @available(*, noasync, message: "use the asynchronous form")
     @discardableResult
     public func add(contentsOf certificates: [CertificateItem]) throws -> [CertificateItem] {
-        guard !certificates.isEmpty else { return [] }
-        return try keychain.tokenItems.addCertificates(certificates.map(\.item)).map { CertificateItem(item: $0) }
+        try keychain.withDeadline { [self] in
+            guard !certificates.isEmpty else { return [] }
+            return try keychain.tokenItems.addCertificates(certificates.map(\.item)).map { CertificateItem(item: $0) }
+        }
     }
 
     /// The certificates that the token shows without a login, in no particular order.
@@ -32,10 +34,12 @@ extension KeychainCertificates {
     /// - Throws: `KeychainError` if the vault, or the token if it is needed, cannot be read.
     @available(*, noasync, message: "use the asynchronous form")
     public func publicCertificates(label: String? = nil) throws -> [CertificateItem] {
-        let label = label.map { AttributeValue.string($0) }
-        return try keychain.tokenItems.items(.certificate, keychain.tokenItems.publicObjects(), nil) { object in
-            label.map { object.nameWithoutRow?.matches($0) ?? false } ?? true
-        }.map { CertificateItem(item: $0) }
+        try keychain.withDeadline { [self] in
+            let label = label.map { AttributeValue.string($0) }
+            return try keychain.tokenItems.items(.certificate, keychain.tokenItems.publicObjects(), nil) { object in
+                label.map { object.nameWithoutRow?.matches($0) ?? false } ?? true
+            }.map { CertificateItem(item: $0) }
+        }
     }
 
     /// The chain of a certificate as far as the keychain's certificates reach, leaf first.

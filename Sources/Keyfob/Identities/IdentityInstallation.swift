@@ -38,15 +38,17 @@ extension KeychainIdentities {
     public func install(
         _ name: String, certificate: Certificate, chain: [Certificate] = [], fileName: String? = nil
     ) throws -> IdentityInstallation {
-        _ = try keychain.vaultKeys()
-        let key = try installableKey(name, for: certificate, fileName: fileName)
-        let made = try install(name, key: key, certificate: certificate, chain: chain, policy: nil)
-        // Renewals must not reuse the key after it loses this certificate. The installation succeeded even if updating
-        // the record fails.
-        if let label = key.label?.text {
-            do { try release(certificate.publicKey.identifier, called: label, isWaiting: false) } catch {}
+        try keychain.withDeadline { [self] in
+            _ = try keychain.vaultKeys()
+            let key = try installableKey(name, for: certificate, fileName: fileName)
+            let made = try install(name, key: key, certificate: certificate, chain: chain, policy: nil)
+            // Renewals must not reuse the key after it loses this certificate. The installation succeeded even if
+            // updating the record fails.
+            if let label = key.label?.text {
+                do { try release(certificate.publicKey.identifier, called: label, isWaiting: false) } catch {}
+            }
+            return made
         }
-        return made
     }
 
     /// Installs an issued certificate for a key that is already on the token.

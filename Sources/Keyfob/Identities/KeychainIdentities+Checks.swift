@@ -41,39 +41,41 @@ extension KeychainIdentities {
     ///   error.
     @available(*, noasync, message: "use the asynchronous form")
     public func check(_ identity: Identity, on date: Date = Date()) throws -> [IdentityFinding] {
-        var findings: [IdentityFinding] = []
-        func add(_ state: IdentityFinding.State, _ name: String, _ text: String, _ remedies: [Remedy] = []) {
-            findings.append(IdentityFinding(state: state, name: name, text: text, remedies: remedies))
-        }
-        _ = try keychain.vaultKeys()
-        let certificate = try identity.certificate()
-        let key = try keychain.keys.tokenKey(for: identity)
-        guard let object = identity.item.object else { return [] }
-        do {
-            _ = try keychain.token.withSession(.read) { try keychain.token.verifiedHandle(of: object, in: $0) }
-            add(.good, "key", "key on token")
-        } catch let error as KeychainError where error.code == .itemNotFound {
-            add(.bad, "key", "the key is not on the token", [Remedy("See what is there", .listObjects())])
+        try keychain.withDeadline { [self] in
+            var findings: [IdentityFinding] = []
+            func add(_ state: IdentityFinding.State, _ name: String, _ text: String, _ remedies: [Remedy] = []) {
+                findings.append(IdentityFinding(state: state, name: name, text: text, remedies: remedies))
+            }
+            _ = try keychain.vaultKeys()
+            let certificate = try identity.certificate()
+            let key = try keychain.keys.tokenKey(for: identity)
+            guard let object = identity.item.object else { return [] }
+            do {
+                _ = try keychain.token.withSession(.read) { try keychain.token.verifiedHandle(of: object, in: $0) }
+                add(.good, "key", "key on token")
+            } catch let error as KeychainError where error.code == .itemNotFound {
+                add(.bad, "key", "the key is not on the token", [Remedy("See what is there", .listObjects())])
+                return findings
+            }
+            let isMatching = object.publicKeyHash.map { $0 == certificate.publicKey.identifier } ?? true
+            add(
+                isMatching ? .good : .bad, "match",
+                isMatching ? "matches certificate" : "key and certificate do not belong together")
+            findings += try checkChain(certificate, named: identity.label ?? "NAME", on: date)
+            try checkSignature(key, add)
+            let renewal = try renewalAdvice(for: identity)
+            if date < certificate.notBefore {
+                add(.bad, "validity", "not valid yet", ["Check the clock, or wait."])
+            } else if date > certificate.notAfter {
+                add(.bad, "validity", "expired", renewal)
+            } else if try identity.lifetimeUsed(on: date) > RenewalPolicy.dueAfter {
+                let days = Int(certificate.notAfter.timeIntervalSince(date) / 86400)
+                add(.warning, "validity", "expires in \(days) days", renewal)
+            } else {
+                add(.good, "validity", "valid")
+            }
             return findings
         }
-        let isMatching = object.publicKeyHash.map { $0 == certificate.publicKey.identifier } ?? true
-        add(
-            isMatching ? .good : .bad, "match",
-            isMatching ? "matches certificate" : "key and certificate do not belong together")
-        findings += try checkChain(certificate, named: identity.label ?? "NAME", on: date)
-        try checkSignature(key, add)
-        let renewal = try renewalAdvice(for: identity)
-        if date < certificate.notBefore {
-            add(.bad, "validity", "not valid yet", ["Check the clock, or wait."])
-        } else if date > certificate.notAfter {
-            add(.bad, "validity", "expired", renewal)
-        } else if try identity.lifetimeUsed(on: date) > RenewalPolicy.dueAfter {
-            let days = Int(certificate.notAfter.timeIntervalSince(date) / 86400)
-            add(.warning, "validity", "expires in \(days) days", renewal)
-        } else {
-            add(.good, "validity", "valid")
-        }
-        return findings
     }
 
     private func checkChain(
@@ -199,36 +201,39 @@ extension KeychainIdentities {
     ///   contains NUL, and the errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
     public func export(_ identity: Identity, passphrase: SecretBytes) throws -> Data {
-        let label = identity.attributes.title(of: .identity)
-        let remedies = [Remedy("Use it in place", .showURI(label)), Remedy("Public parts", .exportChain(label))]
-        guard let object = identity.item.object, object.flags.contains(.extractable) else {
-            throw KeychainError(
-                .keyNotExtractable,
-                "key \"\(label)\" cannot leave token \"\(keychain.token.label)\": it is marked not extractable.",
-                remedies: remedies)
-        }
-        _ = try keychain.vaultKeys()
-        let certificate = try identity.certificate()
-        let key: PrivateKey
-        do { key = try keychain.keys.export(object) } catch let error as KeychainError
-            where error.code == .keyNotExtractable
-        {
-            // The token's error names neither the key nor the token.
-            throw KeychainError(
-                .keyNotExtractable,
-                "key \"\(label)\" (\(certificate.publicKey.algorithm)) cannot leave token "
-                    + "\"\(keychain.token.label)\", although it is marked extractable: the token does not give it out.",
-                remedies: remedies, details: error.details, cause: error)
-        }
-        let above = Array(try keychain.certificates.chain(of: certificate).withoutRoot.dropFirst())
-        do {
-            return try PKCS12.write(
-                key: key, certificate: certificate, chain: above,
-                friendlyName: label, passphrase: passphrase)
-        } catch {
-            throw KeychainError(
-                error.code == .invalidInput ? .invalidArgument : .failed,
-                "identity \"\(label)\" cannot be written to a file: \(error.detail).", cause: error)
+        try keychain.withDeadline { [self] in
+            let label = identity.attributes.title(of: .identity)
+            let remedies = [Remedy("Use it in place", .showURI(label)), Remedy("Public parts", .exportChain(label))]
+            guard let object = identity.item.object, object.flags.contains(.extractable) else {
+                throw KeychainError(
+                    .keyNotExtractable,
+                    "key \"\(label)\" cannot leave token \"\(keychain.token.label)\": it is marked not extractable.",
+                    remedies: remedies)
+            }
+            _ = try keychain.vaultKeys()
+            let certificate = try identity.certificate()
+            let key: PrivateKey
+            do { key = try keychain.keys.export(object) } catch let error as KeychainError
+                where error.code == .keyNotExtractable
+            {
+                // The token's error names neither the key nor the token.
+                throw KeychainError(
+                    .keyNotExtractable,
+                    "key \"\(label)\" (\(certificate.publicKey.algorithm)) cannot leave token "
+                        + "\"\(keychain.token.label)\", although it is marked extractable: the token does not give it "
+                        + "out.",
+                    remedies: remedies, details: error.details, cause: error)
+            }
+            let above = Array(try keychain.certificates.chain(of: certificate).withoutRoot.dropFirst())
+            do throws(PKCS12Error) {
+                return try PKCS12.write(
+                    key: key, certificate: certificate, chain: above,
+                    friendlyName: label, passphrase: passphrase)
+            } catch {
+                throw KeychainError(
+                    error.code == .invalidInput ? .invalidArgument : .failed,
+                    "identity \"\(label)\" cannot be written to a file: \(error.detail).", cause: error)
+            }
         }
     }
 }

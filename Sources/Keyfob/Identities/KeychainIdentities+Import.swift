@@ -40,68 +40,70 @@ extension KeychainIdentities {
         key: PrivateKey, certificate: Certificate, chain: [Certificate] = [], label: String? = nil,
         isExtractable: Bool = false, isReplacing: Bool = false
     ) throws -> IdentityImport {
-        guard certificate.publicKey == key.publicKey else {
-            throw Self.mismatch(certificate, key.publicKey)
-        }
-        let keys = try keychain.vaultKeys()
-        let name = label ?? certificate.ownName ?? "identity"
-        let ordered = CertificateChain.order(leaf: certificate, candidates: chain)
-        // A root is trusted only by a decision of the user, never because it is in an imported file.
-        let above = ordered.certificates.dropFirst().filter { !$0.isSelfSigned }
-        let authorities = above.map { authority in
-            let name = authority.ownName.map { AttributeValue.string($0) }
-            return (certificate: authority, object: NewObject(certificate: authority, label: name))
-        }
-        var replaced = ReplacedVersions()
-        var present: [TokenObject] = []
-        let (added, isUnchanged) = try keychain.token.retryingMomentaryFailures {
-            try keychain.writer(keys).create { objects in
-                present = objects
-                // Without an explicit name, a second identity may get the same name.
-                replaced = try label == nil
-                    ? ReplacedVersions(leafLabel: .string(name))
-                    : self.replacedVersions(
-                        of: name, certificate, isReplacing: isReplacing, among: objects, keys)
-                // The first key of a name keeps that name (``IdentityVersion``).
-                let keyLabel = try replaced.versions.isEmpty ? name : IdentityVersion.label(name, Date()) {
-                    try isNameTaken($0, among: objects, keys)
-                }
-                let pair = try NewObject.pair(
-                    key, label: [UInt8](keyLabel.utf8), subject: [UInt8](certificate.subject.der),
-                    isExtractable: isExtractable)
-                let leaf = NewObject(certificate: certificate, label: replaced.leafLabel)
-                return [pair.publicKey, pair.privateKey, leaf] + authorities.map(\.object)
-            } commit: { writer, added in
-                let predecessors = replaced.predecessors(of: certificate)
-                let transfer = try takeAttributes(of: replaced, from: predecessors, name, nil, writer, keys)
-                try rename(replaced, name, writer, keys)
-                if let known = replaced.leaf { try give(transfer, to: known, name, writer, keys) }
-                let known = present.filter { object in authorities.contains { $0.object.isSame(as: object) } }
-                try share(known, transfer, writer, keys)
-                // The public half needs no row: it is found through the private key.
-                var recorded = try record(
-                    added.filter { $0.objectClass != .publicKey }, leaf: certificate, called: name, transfer, writer,
-                    keys)
-                // If the key were an item of another access group only, removing that item would remove this identity's
-                // key.
-                let ownKey = present.first {
-                    $0.objectClass == .privateKey && $0.keyIdentifier == key.publicKey.identifier
-                }
-                let isLeafNew = added.contains { $0.certificateDER == certificate.der }
-                if isLeafNew, transfer.shares.isEmpty, let ownKey,
-                    let item = try recordHalf(Item(.key, [:]), made: nil, existing: ownKey, writer, keys)
-                { recorded.append(item) }
-                let made = TokenStore.completing(added)
-                try giveKeyAttributes(of: predecessors, to: key.publicKey, among: made + present, writer, keys)
-                return (recorded, added.isEmpty && replaced.isEmpty)
+        try keychain.withDeadline { [self] in
+            guard certificate.publicKey == key.publicKey else {
+                throw Self.mismatch(certificate, key.publicKey)
             }
+            let keys = try keychain.vaultKeys()
+            let name = label ?? certificate.ownName ?? "identity"
+            let ordered = CertificateChain.order(leaf: certificate, candidates: chain)
+            // A root is trusted only by a decision of the user, never because it is in an imported file.
+            let above = ordered.certificates.dropFirst().filter { !$0.isSelfSigned }
+            let authorities = above.map { authority in
+                let name = authority.ownName.map { AttributeValue.string($0) }
+                return (certificate: authority, object: NewObject(certificate: authority, label: name))
+            }
+            var replaced = ReplacedVersions()
+            var present: [TokenObject] = []
+            let (added, isUnchanged) = try keychain.token.retryingMomentaryFailures {
+                try keychain.writer(keys).create { objects in
+                    present = objects
+                    // Without an explicit name, a second identity may get the same name.
+                    replaced = try label == nil
+                        ? ReplacedVersions(leafLabel: .string(name))
+                        : self.replacedVersions(
+                            of: name, certificate, isReplacing: isReplacing, among: objects, keys)
+                    // The first key of a name keeps that name (``IdentityVersion``).
+                    let keyLabel = try replaced.versions.isEmpty ? name : IdentityVersion.label(name, Date()) {
+                        try isNameTaken($0, among: objects, keys)
+                    }
+                    let pair = try NewObject.pair(
+                        key, label: [UInt8](keyLabel.utf8), subject: [UInt8](certificate.subject.der),
+                        isExtractable: isExtractable)
+                    let leaf = NewObject(certificate: certificate, label: replaced.leafLabel)
+                    return [pair.publicKey, pair.privateKey, leaf] + authorities.map(\.object)
+                } commit: { writer, added in
+                    let predecessors = replaced.predecessors(of: certificate)
+                    let transfer = try takeAttributes(of: replaced, from: predecessors, name, nil, writer, keys)
+                    try rename(replaced, name, writer, keys)
+                    if let known = replaced.leaf { try give(transfer, to: known, name, writer, keys) }
+                    let known = present.filter { object in authorities.contains { $0.object.isSame(as: object) } }
+                    try share(known, transfer, writer, keys)
+                    // The public half needs no row: it is found through the private key.
+                    var recorded = try record(
+                        added.filter { $0.objectClass != .publicKey }, leaf: certificate, called: name, transfer,
+                        writer, keys)
+                    // If the key were an item of another access group only, removing that item would remove this
+                    // identity's key.
+                    let ownKey = present.first {
+                        $0.objectClass == .privateKey && $0.keyIdentifier == key.publicKey.identifier
+                    }
+                    let isLeafNew = added.contains { $0.certificateDER == certificate.der }
+                    if isLeafNew, transfer.shares.isEmpty, let ownKey,
+                        let item = try recordHalf(Item(.key, [:]), made: nil, existing: ownKey, writer, keys)
+                    { recorded.append(item) }
+                    let made = TokenStore.completing(added)
+                    try giveKeyAttributes(of: predecessors, to: key.publicKey, among: made + present, writer, keys)
+                    return (recorded, added.isEmpty && replaced.isEmpty)
+                }
+            }
+            let addedAuthorities = added.filter { item in above.contains { $0.der == item.certificateDER } }
+            return IdentityImport(
+                identity: try storedIdentity(of: certificate), isUnchanged: isUnchanged,
+                addedCertificates: addedAuthorities.map { CertificateItem(item: $0) },
+                knownCertificates: above.count - addedAuthorities.count, kept: replaced.versions.map(\.name),
+                chain: ordered)
         }
-        let addedAuthorities = added.filter { item in above.contains { $0.der == item.certificateDER } }
-        return IdentityImport(
-            identity: try storedIdentity(of: certificate), isUnchanged: isUnchanged,
-            addedCertificates: addedAuthorities.map { CertificateItem(item: $0) },
-            knownCertificates: above.count - addedAuthorities.count, kept: replaced.versions.map(\.name),
-            chain: ordered)
     }
 
     /// The versions to replace when an identity is imported under a name.
@@ -146,24 +148,28 @@ extension KeychainIdentities {
         _ data: Data, fileName: String, passphrase: SecretBytes?, label: String? = nil, isExtractable: Bool = false,
         allowsLegacy: Bool = true, isReplacing: Bool = false
     ) throws -> [IdentityImport] {
-        let contents: PKCS12.Contents
-        do { contents = try PKCS12.read(data, passphrase: passphrase, allowLegacy: allowsLegacy) } catch {
-            throw KeychainError.pkcs12(error, fileName: fileName)
-        }
-        let identities = contents.identities
-        guard !identities.isEmpty else {
-            throw KeychainError(
-                .itemNotFound, "\(fileName) has no private key with its certificate.",
-                hint: "It holds \(contents.keys.count) keys and \(contents.certificates.count) certificates.")
-        }
-        let names = try label.map { label in
-            identities.indices.map { identities.count == 1 ? label : "\(label)-\($0 + 1)" }
-        } ?? self.names(ofImported: identities.map { ($0.friendlyName, $0.certificate) })
-        try requireNames(zip(names, identities.map(\.certificate)).map { ($0, $1) }, isReplacing: isReplacing)
-        return try zip(names, identities).map { name, entry in
-            try importKeyPair(
-                key: entry.key, certificate: entry.certificate, chain: contents.certificates.map(\.certificate),
-                label: name, isExtractable: isExtractable, isReplacing: isReplacing)
+        try keychain.withDeadline { [self] in
+            let contents: PKCS12.Contents
+            do throws(PKCS12Error) {
+                contents = try PKCS12.read(data, passphrase: passphrase, allowLegacy: allowsLegacy)
+            } catch {
+                throw KeychainError.pkcs12(error, fileName: fileName)
+            }
+            let identities = contents.identities
+            guard !identities.isEmpty else {
+                throw KeychainError(
+                    .itemNotFound, "\(fileName) has no private key with its certificate.",
+                    hint: "It holds \(contents.keys.count) keys and \(contents.certificates.count) certificates.")
+            }
+            let names = try label.map { label in
+                identities.indices.map { identities.count == 1 ? label : "\(label)-\($0 + 1)" }
+            } ?? self.names(ofImported: identities.map { ($0.friendlyName, $0.certificate) })
+            try requireNames(zip(names, identities.map(\.certificate)).map { ($0, $1) }, isReplacing: isReplacing)
+            return try zip(names, identities).map { name, entry in
+                try importKeyPair(
+                    key: entry.key, certificate: entry.certificate, chain: contents.certificates.map(\.certificate),
+                    label: name, isExtractable: isExtractable, isReplacing: isReplacing)
+            }
         }
     }
 

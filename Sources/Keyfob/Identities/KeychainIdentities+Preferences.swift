@@ -16,13 +16,15 @@ extension KeychainIdentities {
     @available(*, noasync, message: "use the asynchronous form")
     @discardableResult
     public func prefer(_ identity: Identity, for service: String) throws -> Bool {
-        guard !service.isEmpty, !service.unicodeScalars.contains(where: TerminalSafe.isHidden),
-            let reference = identity.reference
-        else {
-            throw KeychainError(.invalidArgument, "a service is a URL or a host, on one line.")
+        try keychain.withDeadline { [self] in
+            guard !service.isEmpty, !service.unicodeScalars.contains(where: TerminalSafe.isHidden),
+                let reference = identity.reference
+            else {
+                throw KeychainError(.invalidArgument, "a service is a URL or a host, on one line.")
+            }
+            return try setPreferred(
+                reference.retagged(.certificate), Preference(.identity, service), among: Criteria(.certificate))
         }
-        return try setPreferred(
-            reference.retagged(.certificate), Preference(.identity, service), among: Criteria(.certificate))
     }
 
     /// The identity that is preferred for a service, by the closest match; `nil` if there is none.
@@ -30,7 +32,9 @@ extension KeychainIdentities {
     /// - Throws: `KeychainError`; the errors of `unlock()`, and of reading the token.
     @available(*, noasync, message: "use the asynchronous form")
     public func preferred(for service: String) throws -> Identity? {
-        try preferred(Preference(.identity, service), among: Criteria(.identity)).map { Identity(item: $0) }
+        try keychain.withDeadline { [self] in
+            try preferred(Preference(.identity, service), among: Criteria(.identity)).map { Identity(item: $0) }
+        }
     }
 
     /// The identity that is preferred for a service.

@@ -18,21 +18,23 @@ extension KeychainIdentities {
     public func retireVersions(
         after installation: IdentityInstallation, keeping count: Int
     ) throws -> [String] {
-        // A version that several access groups see is several items.
-        var seen: Set<Data> = []
-        let older = try versions(of: installation.identity)
-            .filter { $0.nameOfVersion != nil && seen.insert($0.der).inserted }
-            .map { version in
-                let isLatest = installation.kept.contains { $0 == version.label }
-                return (version, isLatest ? .distantFuture : try version.certificate().notBefore)
+        try keychain.withDeadline { [self] in
+            // A version that several access groups see is several items.
+            var seen: Set<Data> = []
+            let older = try versions(of: installation.identity)
+                .filter { $0.nameOfVersion != nil && seen.insert($0.der).inserted }
+                .map { version in
+                    let isLatest = installation.kept.contains { $0 == version.label }
+                    return (version, isLatest ? .distantFuture : try version.certificate().notBefore)
+                }
+                .sorted { $0.1 > $1.1 }
+            var retired: [String] = []
+            for (version, _) in older.dropFirst(max(0, count)) where try !isNeeded(version) {
+                try retire(version)
+                if let label = version.label { retired.append(label) }
             }
-            .sorted { $0.1 > $1.1 }
-        var retired: [String] = []
-        for (version, _) in older.dropFirst(max(0, count)) where try !isNeeded(version) {
-            try retire(version)
-            if let label = version.label { retired.append(label) }
+            return retired
         }
-        return retired
     }
 
     /// Destroys the older versions of an identity, except the ones that were in use last.

@@ -9,10 +9,12 @@ extension KeychainIdentities {
     /// - Throws: `KeychainError`; the errors of `unlock()`, and of reading the token.
     @available(*, noasync, message: "use the asynchronous form")
     public func versions(of name: String) throws -> [Identity] {
-        let all = try keychain.find(.identities).map { ($0, try $0.certificate().notAfter) }
-        let current = all.filter { $0.0.label?.isIdentical(to: name) ?? false }
-        let older = all.filter { $0.0.nameOfVersion?.isIdentical(to: name) ?? false }.sorted { $0.1 > $1.1 }
-        return (current + older).map(\.0)
+        try keychain.withDeadline { [self] in
+            let all = try keychain.find(.identities).map { ($0, try $0.certificate().notAfter) }
+            let current = all.filter { $0.0.label?.isIdentical(to: name) ?? false }
+            let older = all.filter { $0.0.nameOfVersion?.isIdentical(to: name) ?? false }.sorted { $0.1 > $1.1 }
+            return (current + older).map(\.0)
+        }
     }
 
     /// The versions of an identity: those of its name that one of its access groups sees, as for a renewal.
@@ -22,14 +24,16 @@ extension KeychainIdentities {
     /// - Throws: `KeychainError`; the errors of `unlock()`, and of reading the token.
     @available(*, noasync, message: "use the asynchronous form")
     public func versions(of identity: Identity) throws -> [Identity] {
-        guard let name = identity.nameOfVersion ?? identity.label else { return [identity] }
-        let keys = try keychain.vaultKeys()
-        func owners(_ version: Identity) throws -> Set<String> {
-            guard let object = version.item.certificateObject else { return [""] }
-            return try self.owners(of: object, called: version.label, keys)
+        try keychain.withDeadline { [self] in
+            guard let name = identity.nameOfVersion ?? identity.label else { return [identity] }
+            let keys = try keychain.vaultKeys()
+            func owners(_ version: Identity) throws -> Set<String> {
+                guard let object = version.item.certificateObject else { return [""] }
+                return try self.owners(of: object, called: version.label, keys)
+            }
+            let own = try owners(identity)
+            return try versions(of: name).filter { try !owners($0).isDisjoint(with: own) }
         }
-        let own = try owners(identity)
-        return try versions(of: name).filter { try !owners($0).isDisjoint(with: own) }
     }
 
     /// The names by which the older versions of one owner only are retired.
@@ -64,11 +68,13 @@ extension KeychainIdentities {
     @available(*, noasync, message: "use the asynchronous form")
     @discardableResult
     public func use(_ version: Identity) throws -> IdentityInstallation {
-        guard let label = version.label, let key = version.item.object else {
-            throw KeychainError(.invalidArgument, "the identity was not found in a keychain, or has no name.")
+        try keychain.withDeadline { [self] in
+            guard let label = version.label, let key = version.item.object else {
+                throw KeychainError(.invalidArgument, "the identity was not found in a keychain, or has no name.")
+            }
+            return try install(
+                version.nameOfVersion ?? label, key: key, certificate: version.certificate(), chain: [], policy: nil)
         }
-        return try install(
-            version.nameOfVersion ?? label, key: key, certificate: version.certificate(), chain: [], policy: nil)
     }
 
     /// Destroys an older version of an identity: its certificate, and its key unless another certificate needs it.
@@ -79,20 +85,22 @@ extension KeychainIdentities {
     ///   it is trusted or is the only issuer of a certificate in use; and the errors of `delete`.
     @available(*, noasync, message: "use the asynchronous form")
     public func retire(_ version: Identity) throws {
-        guard version.nameOfVersion != nil else {
-            throw KeychainError(
-                .refused, "identity \"\(version.label ?? "")\" is in use; only older versions are retired.",
-                remedies: [Remedy("To destroy it", .removeIdentity(version.label))],
-                details: ["name": version.label ?? ""])
-        }
-        try requireUnneeded([version])
-        let items = try keychain.find(.identities.having(.label, .string(version.label ?? ""))).filter {
-            $0.der == version.der
-        }
-        var references: Set<PersistentReference> = []
-        for item in items.isEmpty ? [version] : items {
-            if let reference = item.reference, !references.insert(reference).inserted { continue }
-            try keychain.deleteUnrenamed(item)
+        try keychain.withDeadline { [self] in
+            guard version.nameOfVersion != nil else {
+                throw KeychainError(
+                    .refused, "identity \"\(version.label ?? "")\" is in use; only older versions are retired.",
+                    remedies: [Remedy("To destroy it", .removeIdentity(version.label))],
+                    details: ["name": version.label ?? ""])
+            }
+            try requireUnneeded([version])
+            let items = try keychain.find(.identities.having(.label, .string(version.label ?? ""))).filter {
+                $0.der == version.der
+            }
+            var references: Set<PersistentReference> = []
+            for item in items.isEmpty ? [version] : items {
+                if let reference = item.reference, !references.insert(reference).inserted { continue }
+                try keychain.deleteUnrenamed(item)
+            }
         }
     }
 

@@ -14,23 +14,25 @@ extension KeychainIntegrity {
     /// - Throws: `KeychainError`; `vaultUnavailable`, `tokenAbsent`, and the errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
     public func findings() throws -> [VaultFinding] {
-        let keys = try keychain.vaultKeys()
-        let lost = try missingWrappingKeys() + damagedWrappingKeys(keys) + inactiveWrappingKeys()
-            + unreadableObjectFindings()
-        var rows: [VaultFinding] = []
-        do {
-            rows = try keychain.store.integrityFindings(keys.tree, damage: keys.damage)
-            rows += try unlistedObjectFindings(keys)
-            do { return try rows + lost + keychain.tokenItems.missingObjectFindings(keys) } catch let error
-                as KeychainError
-                where error.code == .failed && lost.contains(where: { $0.code == .objectUnreadable })
-            {
-                // The token fails to read one object, which is a finding already.
-                return rows + lost
+        try keychain.withDeadline { [self] in
+            let keys = try keychain.vaultKeys()
+            let lost = try missingWrappingKeys() + damagedWrappingKeys(keys) + inactiveWrappingKeys()
+                + unreadableObjectFindings()
+            var rows: [VaultFinding] = []
+            do {
+                rows = try keychain.store.integrityFindings(keys.tree, damage: keys.damage)
+                rows += try unlistedObjectFindings(keys)
+                do { return try rows + lost + keychain.tokenItems.missingObjectFindings(keys) } catch let error
+                    as KeychainError
+                    where error.code == .failed && lost.contains(where: { $0.code == .objectUnreadable })
+                {
+                    // The token fails to read one object, which is a finding already.
+                    return rows + lost
+                }
+            } catch let error as KeychainError where error.code == .vaultDamaged {
+                // Damaged pages or tables, from which no row can be read.
+                return (rows.isEmpty ? [VaultFinding(.fileDamaged, error.message)] : rows) + lost
             }
-        } catch let error as KeychainError where error.code == .vaultDamaged {
-            // Damaged pages or tables, from which no row can be read.
-            return (rows.isEmpty ? [VaultFinding(.fileDamaged, error.message)] : rows) + lost
         }
     }
 
@@ -43,27 +45,29 @@ extension KeychainIntegrity {
     /// - Throws: `KeychainError`; the errors of `unlock()`, and of the token.
     @available(*, noasync, message: "use the asynchronous form")
     public func secretFindings() throws -> [VaultFinding] {
-        let keys = try keychain.vaultKeys()
-        var items: [Item] = []
-        for itemClass in [ItemClass.genericPassword, .internetPassword] {
-            var criteria = Criteria(itemClass)
-            criteria.includesSynchronizable = true
-            let normalized = try criteria.normalized()
-            try keychain.vaultRows.walk([normalized], keys, onDamage: { _, _ in }) { _, item in
-                items.append(item)
-                return true
+        try keychain.withDeadline { [self] in
+            let keys = try keychain.vaultKeys()
+            var items: [Item] = []
+            for itemClass in [ItemClass.genericPassword, .internetPassword] {
+                var criteria = Criteria(itemClass)
+                criteria.includesSynchronizable = true
+                let normalized = try criteria.normalized()
+                try keychain.vaultRows.walk([normalized], keys, onDamage: { _, _ in }) { _, item in
+                    items.append(item)
+                    return true
+                }
             }
-        }
-        return try items.compactMap { item in
-            do { _ = try keychain.secret(of: item) } catch let error as KeychainError
-                where [.vaultDamaged, .wrappingKeyMissing].contains(error.code)
-            {
-                return Self.secretFinding(item, error)
-            } catch let error as KeychainError where error.code == .itemNotFound {
-                // Another process removed the item.
+            return try items.compactMap { item in
+                do { _ = try keychain.secret(of: item) } catch let error as KeychainError
+                    where [.vaultDamaged, .wrappingKeyMissing].contains(error.code)
+                {
+                    return Self.secretFinding(item, error)
+                } catch let error as KeychainError where error.code == .itemNotFound {
+                    // Another process removed the item.
+                    return nil
+                }
                 return nil
             }
-            return nil
         }
     }
 
@@ -191,11 +195,13 @@ extension KeychainIntegrity {
     /// - Throws: `KeychainError`; `vaultBusy`, and the errors of `unlock()` and of the token.
     @available(*, noasync, message: "use the asynchronous form")
     public func removeUnlistedObjects() throws -> [VaultFinding] {
-        let keys = try keychain.vaultKeys()
-        let findings = try unlistedObjectFindings(keys) + unreadableObjectFindings()
-        try keychain.writer(keys).discardPending()
-        let left = Set(try unlistedObjectFindings(keys) + unreadableObjectFindings())
-        return findings.filter { !left.contains($0) }
+        try keychain.withDeadline { [self] in
+            let keys = try keychain.vaultKeys()
+            let findings = try unlistedObjectFindings(keys) + unreadableObjectFindings()
+            try keychain.writer(keys).discardPending()
+            let left = Set(try unlistedObjectFindings(keys) + unreadableObjectFindings())
+            return findings.filter { !left.contains($0) }
+        }
     }
 
     /// Accepts the current rows of the vault as valid.
@@ -208,22 +214,24 @@ extension KeychainIntegrity {
     /// - Throws: `KeychainError`; `vaultBusy`, `vaultUnavailable`, and the errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
     public func acceptVault() throws -> Int {
-        let keys = try keychain.vaultKeys()
-        let missing: [TokenItems.MissingObject]
-        do { missing = try keychain.tokenItems.missingObjects(keys).filter { !$0.mayBeUnread } } catch let error
-            as KeychainError where error.code == .vaultDamaged
-        {
-            // The valid rows are unknown before they are accepted. The next check reports objects that are gone.
-            missing = []
+        try keychain.withDeadline { [self] in
+            let keys = try keychain.vaultKeys()
+            let missing: [TokenItems.MissingObject]
+            do { missing = try keychain.tokenItems.missingObjects(keys).filter { !$0.mayBeUnread } } catch let error
+                as KeychainError where error.code == .vaultDamaged
+            {
+                // The valid rows are unknown before they are accepted. The next check reports objects that are gone.
+                missing = []
+            }
+            let count = try keychain.store.write(keys.tree) { writer in
+                let count = try writer.renewRecord(keys.opens)
+                for row in missing { try writer.delete(rowID: row.rowID) }
+                return count - missing.count
+            }
+            keychain.options.logger.warning(
+                "the rows of the vault were accepted as they are", metadata: ["count": "\(count)"])
+            return count
         }
-        let count = try keychain.store.write(keys.tree) { writer in
-            let count = try writer.renewRecord(keys.opens)
-            for row in missing { try writer.delete(rowID: row.rowID) }
-            return count - missing.count
-        }
-        keychain.options.logger.warning(
-            "the rows of the vault were accepted as they are", metadata: ["count": "\(count)"])
-        return count
     }
 
     /// Removes the rows that fail their integrity check.
@@ -238,13 +246,15 @@ extension KeychainIntegrity {
     ///   too, and the errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
     public func removeDamagedItems() throws -> [VaultFinding] {
-        let keys = try keychain.vaultKeys()
-        let removed = try keychain.store.write(keys.tree) { writer in
-            try writer.deleteRows(keys.damage)
+        try keychain.withDeadline { [self] in
+            let keys = try keychain.vaultKeys()
+            let removed = try keychain.store.write(keys.tree) { writer in
+                try writer.deleteRows(keys.damage)
+            }
+            keychain.options.logger.warning(
+                "damaged rows of the vault were removed", metadata: ["count": "\(removed.count)"])
+            return removed
         }
-        keychain.options.logger.warning(
-            "damaged rows of the vault were removed", metadata: ["count": "\(removed.count)"])
-        return removed
     }
 }
 

@@ -8,9 +8,9 @@ public import PKCS11
 /// A call that has started runs to its end even if the task is cancelled, so that a token is not left in the middle of
 /// a change. Only issuers and servers of certificates are not contacted again after a cancellation.
 ///
-/// Each form throws the errors of its blocking form. It also throws `KeychainError` with code `timedOut` if a single
+/// Each form throws the errors of its blocking form. Both throw `KeychainError` with code `timedOut` if a single
 /// call of the token's module takes longer than ``Keychain/Options/timeout``. That limit is at least two seconds, and
-/// at least ten minutes for generating a key. The blocking forms wait as long as the module takes.
+/// at least ten minutes for generating a key.
 extension Keychain {
     func run<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
         try await ModuleWatch.run(limit: moduleLimit, body)
@@ -209,11 +209,4 @@ extension Keychain {
     ///
     /// - Throws: `KeychainError`; the errors of the blocking form.
     public func tokenInfo() async throws -> TokenInfo { try await run { try self.tokenInfo() } }
-}
-
-extension Keychain {
-    /// The maximum duration of a single call of the module before an asynchronous caller gets an error.
-    ///
-    /// At least two seconds, since a shorter timeout limits the waiting for other processes, not the token's own work.
-    var moduleLimit: Duration { max(options.timeout, .seconds(2)) }
 }

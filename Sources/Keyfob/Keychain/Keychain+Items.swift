@@ -14,7 +14,9 @@ extension Keychain {
     @available(*, noasync, message: "use the asynchronous form")
     @discardableResult
     public func add<Password: PasswordItem>(_ item: Password, secret: SecretBytes?) throws -> Password {
-        Password(item: try vaultRows.addRow(item.item, secret: secret))
+        try withDeadline { [self] in
+            Password(item: try vaultRows.addRow(item.item, secret: secret))
+        }
     }
 
     /// Adds many passwords in one transaction, all or none. This is as durable as adding each, and much faster.
@@ -25,7 +27,9 @@ extension Keychain {
     @available(*, noasync, message: "use the asynchronous form")
     @discardableResult
     public func add<Password: PasswordItem>(_ items: [(Password, SecretBytes?)]) throws -> [Password] {
-        try vaultRows.addRows(items.map { ($0.0.item, $0.1) }).map { Password(item: $0) }
+        try withDeadline { [self] in
+            try vaultRows.addRows(items.map { ($0.0.item, $0.1) }).map { Password(item: $0) }
+        }
     }
 
     /// Adds a certificate to the token.
@@ -35,7 +39,9 @@ extension Keychain {
     @available(*, noasync, message: "use the asynchronous form")
     @discardableResult
     public func add(_ item: CertificateItem) throws -> CertificateItem {
-        CertificateItem(item: try tokenItems.addCertificates([item.item])[0])
+        try withDeadline { [self] in
+            CertificateItem(item: try tokenItems.addCertificates([item.item])[0])
+        }
     }
 
     /// Adds an item of any class but identity and key; the untyped form.
@@ -45,14 +51,16 @@ extension Keychain {
     @available(*, noasync, message: "use the asynchronous form")
     @discardableResult
     public func add(_ item: Item, secret: SecretBytes?) throws -> Item {
-        switch item.itemClass {
-        case .genericPassword, .internetPassword: return try vaultRows.addRow(item, secret: secret)
-        case .certificate:
-            guard secret == nil else { throw KeychainError(.invalidArgument, "a certificate has no secret.") }
-            return try tokenItems.addCertificates([item])[0]
-        case .key, .identity:
-            throw KeychainError(
-                .invalidArgument, "keys and identities are imported or generated, not added as attributes.")
+        try withDeadline { [self] in
+            switch item.itemClass {
+            case .genericPassword, .internetPassword: return try vaultRows.addRow(item, secret: secret)
+            case .certificate:
+                guard secret == nil else { throw KeychainError(.invalidArgument, "a certificate has no secret.") }
+                return try tokenItems.addCertificates([item])[0]
+            case .key, .identity:
+                throw KeychainError(
+                    .invalidArgument, "keys and identities are imported or generated, not added as attributes.")
+            }
         }
     }
 
@@ -102,8 +110,11 @@ extension Keychain {
     ///   that was read fails its integrity check, and the errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
     public func findItems(_ criteria: Criteria) throws -> [Item] {
-        let criteria = try criteria.normalized()
-        return criteria.itemClass.livesOnToken ? try tokenItems.findOnToken(criteria) : try vaultRows.findRows(criteria)
+        try withDeadline { [self] in
+            let criteria = try criteria.normalized()
+            return criteria.itemClass.livesOnToken
+                ? try tokenItems.findOnToken(criteria) : try vaultRows.findRows(criteria)
+        }
     }
 
     /// Calls `body` for every matching password, one at a time, until it returns `false`.
@@ -125,7 +136,7 @@ extension Keychain {
             for item in try findItems(criteria) { guard try body(Result(item: item)) else { return } }
             return
         }
-        let keys = try vaultKeys()
+        let keys = try withDeadline { try self.vaultKeys() }
         var remaining = criteria.limit ?? .max
         guard remaining > 0 else { return }
         func onDamage(_: SealedRow, _ error: any Error) throws {
@@ -173,8 +184,10 @@ extension Keychain {
     /// - Throws: `KeychainError`; `itemNotFound` if the item is gone, `vaultDamaged` if its row fails its integrity
     ///   check, `wrappingKeyMissing`, and the errors of `unlock()`.
     public func secret(of item: Item) throws -> SecretBytes? {
-        let (row, itemClass) = try storedRow(of: item)
-        return try vaultRows.openSecret(row, itemClass, vaultKeys())
+        try withDeadline { [self] in
+            let (row, itemClass) = try storedRow(of: item)
+            return try vaultRows.openSecret(row, itemClass, vaultKeys())
+        }
     }
 
     /// The item's secret as the JWE stored in the vault (RFC 7516), which any JOSE tool can open with the key.
@@ -185,23 +198,25 @@ extension Keychain {
     ///   its integrity check, and the errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
     public func jwe(of item: some KeychainItem) throws -> String {
-        let (row, itemClass) = try storedRow(of: item.item)
-        guard let secret = row.secret else {
-            throw KeychainError(.itemNotFound, "the item has no secret.")
+        try withDeadline { [self] in
+            let (row, itemClass) = try storedRow(of: item.item)
+            guard let secret = row.secret else {
+                throw KeychainError(.itemNotFound, "the item has no secret.")
+            }
+            let additionalData = vaultRows.secretData(of: row, itemClass)
+            let intact = try vaultRows.intactRecipients(of: row, additionalData, vaultKeys())
+            guard !intact.isEmpty else { throw KeychainError.damagedItem(cause: nil).naming(row, itemClass) }
+            let recipients = try intact.map { recipient, key in
+                let suite = try WrapSuites.named(key.suite)
+                let (header, encryptedKey) = suite.members(of: recipient.encryptedKey)
+                return JSONWebEncryption.RecipientMembers(
+                    header: [("alg", .string(suite.name)), ("kid", .string(key.keyID))] + header,
+                    encryptedKey: encryptedKey)
+            }
+            return JSONWebEncryption(
+                secret: secret, additionalData: additionalData, recipients: recipients
+            ).serialized
         }
-        let additionalData = vaultRows.secretData(of: row, itemClass)
-        let intact = try vaultRows.intactRecipients(of: row, additionalData, vaultKeys())
-        guard !intact.isEmpty else { throw KeychainError.damagedItem(cause: nil).naming(row, itemClass) }
-        let recipients = try intact.map { recipient, key in
-            let suite = try WrapSuites.named(key.suite)
-            let (header, encryptedKey) = suite.members(of: recipient.encryptedKey)
-            return JSONWebEncryption.RecipientMembers(
-                header: [("alg", .string(suite.name)), ("kid", .string(key.keyID))] + header,
-                encryptedKey: encryptedKey)
-        }
-        return JSONWebEncryption(
-            secret: secret, additionalData: additionalData, recipients: recipients
-        ).serialized
     }
 
     private func storedRow(of item: Item) throws -> (SealedRow, ItemClass) {
@@ -245,17 +260,19 @@ extension Keychain {
     public func update(
         _ criteria: Criteria, _ changes: ItemAttributes, removing: [AttributeName] = [], secret: SecretBytes? = nil
     ) throws -> Int {
-        let criteria = try changing(criteria)
-        guard secret == nil || !criteria.itemClass.livesOnToken || criteria.services != nil else {
-            throw KeychainError(.invalidArgument, "only passwords have a secret that can be replaced.")
+        try withDeadline { [self] in
+            let criteria = try changing(criteria)
+            guard secret == nil || !criteria.itemClass.livesOnToken || criteria.services != nil else {
+                throw KeychainError(.invalidArgument, "only passwords have a secret that can be replaced.")
+            }
+            let count = criteria.itemClass.livesOnToken
+                ? try tokenItems.updateOnToken(criteria, changes: changes, removing: removing, secret: secret)
+                : try vaultRows.updateRows(criteria, changes: changes, removing: removing, secret: secret)
+            guard count > 0 else {
+                throw noSuchItem
+            }
+            return count
         }
-        let count = criteria.itemClass.livesOnToken
-            ? try tokenItems.updateOnToken(criteria, changes: changes, removing: removing, secret: secret)
-            : try vaultRows.updateRows(criteria, changes: changes, removing: removing, secret: secret)
-        guard count > 0 else {
-            throw noSuchItem
-        }
-        return count
     }
 
     /// Writes an item back through its reference, even if its primary key has changed.
@@ -267,17 +284,19 @@ extension Keychain {
     @available(*, noasync, message: "use the asynchronous form")
     @discardableResult
     public func write<Result: KeychainItem>(_ item: Result, secret: SecretBytes? = nil) throws -> Result {
-        guard let reference = item.reference else {
-            throw KeychainError(
-                .invalidArgument, "an item that was not added cannot be written back.", hint: "Add it first.")
+        try withDeadline { [self] in
+            guard let reference = item.reference else {
+                throw KeychainError(
+                    .invalidArgument, "an item that was not added cannot be written back.", hint: "Add it first.")
+            }
+            let stored = try item.item.stored ?? self.item(reference).attributes
+            var changes = ItemAttributes()
+            for (name, value) in item.attributes where stored[name] != value { changes[name] = value }
+            for name: AttributeName in [.creationDate, .modificationDate] { changes[name] = nil }
+            let removed = stored.names.filter { item.attributes[$0] == nil }
+            try update(Criteria(reference), changes, removing: removed, secret: secret)
+            return Result(item: try self.item(reference))
         }
-        let stored = try item.item.stored ?? self.item(reference).attributes
-        var changes = ItemAttributes()
-        for (name, value) in item.attributes where stored[name] != value { changes[name] = value }
-        for name: AttributeName in [.creationDate, .modificationDate] { changes[name] = nil }
-        let removed = stored.names.filter { item.attributes[$0] == nil }
-        try update(Criteria(reference), changes, removing: removed, secret: secret)
-        return Result(item: try self.item(reference))
     }
 
     /// The criteria of a change. A limit is refused, as by Apple, because it would select arbitrary items.
@@ -340,14 +359,16 @@ extension Keychain {
     @available(*, noasync, message: "use the asynchronous form")
     @discardableResult
     public func delete(_ criteria: Criteria) throws -> Int {
-        let criteria = try changing(criteria)
-        let count =
-            criteria.itemClass.livesOnToken
-            ? try tokenItems.deleteOnToken(criteria) : try vaultRows.deleteRows(criteria)
-        guard count > 0 else {
-            throw noSuchItem
+        try withDeadline { [self] in
+            let criteria = try changing(criteria)
+            let count =
+                criteria.itemClass.livesOnToken
+                ? try tokenItems.deleteOnToken(criteria) : try vaultRows.deleteRows(criteria)
+            guard count > 0 else {
+                throw noSuchItem
+            }
+            return count
         }
-        return count
     }
 
     private var noSuchItem: KeychainError {

@@ -9,8 +9,10 @@ extension Keychain {
     /// - Throws: `KeychainError`; `tokenAbsent`, `moduleNotLoaded`, and the errors of the token.
     @available(*, noasync, message: "use the asynchronous form")
     public func tokenInfo() throws -> TokenInfo {
-        do { return try token.info() } catch let error as PKCS11Error {
-            throw token.refusal(error, .read)
+        try withDeadline { [self] in
+            do { return try token.info() } catch let error as PKCS11Error {
+                throw token.refusal(error, .read)
+            }
         }
     }
 
@@ -23,10 +25,12 @@ extension Keychain {
     /// - Throws: `KeychainError`; `tokenAbsent`, `wrappingKeyMissing`, `vaultDamaged`, and the errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
     public func checkOpening() throws -> Bool {
-        _ = try tokenInfo()
-        guard try keysIfUnlocked() != nil else { return false }
-        _ = try unwrapMetadataKey()
-        return true
+        try withDeadline { [self] in
+            _ = try tokenInfo()
+            guard try keysIfUnlocked() != nil else { return false }
+            _ = try unwrapMetadataKey()
+            return true
+        }
     }
 
     /// The number of passwords in the vault, generic and internet passwords.
@@ -37,17 +41,19 @@ extension Keychain {
     ///   removed items.
     @available(*, noasync, message: "use the asynchronous form")
     public func passwordCount() throws -> Int {
-        let keys = try vaultKeys()
-        return try store.read(keys.tree) { reader in
-            let (count, recorded) = (try reader.rowCount(), try reader.recordedRowCount())
-            guard count == recorded else {
-                throw KeychainError(
-                    .vaultDamaged,
-                    "the vault has \(count) items where Keyfob left \(recorded): another program has changed it.",
-                    hint: "Restore the vault from a backup.", details: ["reason": "replayed"])
-            }
-            return try [ItemClass.genericPassword, .internetPassword].reduce(0) { count, itemClass in
-                try count + reader.rowCount(classDigest: keys.digest(of: itemClass))
+        try withDeadline { [self] in
+            let keys = try vaultKeys()
+            return try store.read(keys.tree) { reader in
+                let (count, recorded) = (try reader.rowCount(), try reader.recordedRowCount())
+                guard count == recorded else {
+                    throw KeychainError(
+                        .vaultDamaged,
+                        "the vault has \(count) items where Keyfob left \(recorded): another program has changed it.",
+                        hint: "Restore the vault from a backup.", details: ["reason": "replayed"])
+                }
+                return try [ItemClass.genericPassword, .internetPassword].reduce(0) { count, itemClass in
+                    try count + reader.rowCount(classDigest: keys.digest(of: itemClass))
+                }
             }
         }
     }

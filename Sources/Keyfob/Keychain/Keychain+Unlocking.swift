@@ -23,7 +23,9 @@ extension Keychain {
     ///   `pinLocked`, `pinFinalTry`, `pinRemembered`, `tokenAbsent`, `wrappingKeyMissing`.
     @available(*, noasync, message: "use the asynchronous form")
     public func unlock() throws {
-        _ = try vaultKeys()
+        try withDeadline { [self] in
+            _ = try vaultKeys()
+        }
     }
 
     /// Unlocks the keychain with a given passphrase or PIN.
@@ -34,8 +36,10 @@ extension Keychain {
     /// - Throws: `KeychainError`; the errors of `unlock()` except `pinRequired`.
     @available(*, noasync, message: "use the asynchronous form")
     public func unlock(with secret: SecretBytes, isRecoveryCode: Bool = false) throws {
-        let pin = try pin(from: secret, isRecoveryCode: isRecoveryCode)
-        _ = try logIn(pin: pin)
+        try withDeadline { [self] in
+            let pin = try pin(from: secret, isRecoveryCode: isRecoveryCode)
+            _ = try logIn(pin: pin)
+        }
     }
 
     /// Unlocks the keychain and stores the state for other processes of this user, until it times out.
@@ -52,20 +56,22 @@ extension Keychain {
     public func unlockForSession(
         timeout: Int? = nil, with secret: SecretBytes? = nil, isRecoveryCode: Bool = false
     ) throws -> UnlockedState.Location {
-        // Check before a PIN is asked for or sent.
-        if let timeout { try UnlockedState.check(timeout) }
-        if let secret {
-            try unlock(with: secret, isRecoveryCode: isRecoveryCode)
-        } else if isRecoveryCode {
-            _ = try logIn(pin: pinFromRecoveryCode())
-        } else {
-            try unlockAnew(isUnlocked: isUnlockedForSession)
+        try withDeadline { [self] in
+            // Check before a PIN is asked for or sent.
+            if let timeout { try UnlockedState.check(timeout) }
+            if let secret {
+                try unlock(with: secret, isRecoveryCode: isRecoveryCode)
+            } else if isRecoveryCode {
+                _ = try logIn(pin: pinFromRecoveryCode())
+            } else {
+                try unlockAnew(isUnlocked: isUnlockedForSession)
+            }
+            let keys = try vaultKeys()
+            guard let pin = lockState.withLock({ $0.pin }) else {
+                throw KeychainError(.pinRequired, "keychain \"\(name)\" has no PIN to keep.")
+            }
+            return try leaveUnlocked(pin: pin, keys, timeout: timeout)
         }
-        let keys = try vaultKeys()
-        guard let pin = lockState.withLock({ $0.pin }) else {
-            throw KeychainError(.pinRequired, "keychain \"\(name)\" has no PIN to keep.")
-        }
-        return try leaveUnlocked(pin: pin, keys, timeout: timeout)
     }
 
     /// Locks the keychain: wipes its keys in this process and removes the state for other processes.
@@ -74,13 +80,15 @@ extension Keychain {
     ///   nevertheless.
     @available(*, noasync, message: "use the asynchronous form")
     public func lock() throws {
-        wipeKeys()
-        // Log out even if the state cannot be removed, and report that afterwards.
-        let removal = Result { _ = try unlockedState.remove(stateName) }
-        // Another thread may have restored the state before it was removed.
-        wipeKeys()
-        try token.logout()
-        try removal.get()
+        try withDeadline { [self] in
+            wipeKeys()
+            // Log out even if the state cannot be removed, and report that afterwards.
+            let removal = Result { _ = try unlockedState.remove(stateName) }
+            // Another thread may have restored the state before it was removed.
+            wipeKeys()
+            try token.logout()
+            try removal.get()
+        }
     }
 
     private func wipeKeys() {

@@ -44,8 +44,9 @@ public final class Keychain: Sendable {
         /// How long a wait for the token, the vault or another process may take; with zero or less, a busy resource is
         /// tried once.
         ///
-        /// Asynchronous calls also end with `timedOut` if the token's module does not return in this time. For keys
-        /// that need a touch at each use, set more than the 15 seconds that a touch may take.
+        /// Calls also end with `timedOut` if the token's module does not return in this time; blocking calls only if
+        /// the module waits for a device or another process, unlike SoftHSM and NSS. For keys that need a touch at each
+        /// use, set more than the 15 seconds that a touch may take.
         public var timeout = Duration.seconds(10)
         /// How long a PIN command may run before it is killed, and how long a pipe may delay the PIN; with zero or
         /// less, only a PIN that is available at once is used.
@@ -65,6 +66,8 @@ public final class Keychain: Sendable {
         public var allowsInsecureFiles = false
         /// Whether the process makes a few calls and exits, like a command.
         public var isOneShot = false
+        /// Whether the process ends itself if a call of a module does not return, so that no caller needs an error.
+        package var endsWhenModuleHangs = false
         /// Whether a thread opens the token while the caller opens the vault and searches it. It also logs in if the
         /// keychain is unlocked.
         ///

@@ -63,6 +63,16 @@ extension Keychains {
         _ name: String, on choice: TokenChoice, wrappingKey: PKCS11URI? = nil, takesPasswords: Bool = true,
         options: Keychain.Options = .init(), makesDefault: Bool = false
     ) throws -> Creation {
+        let isOwn = if case .new = choice { true } else { false }
+        return try options.withDeadline(isInProcess: isOwn) { [self] in
+            try make(name, on: choice, wrappingKey, takesPasswords, options, makesDefault)
+        }
+    }
+
+    private func make(
+        _ name: String, on choice: TokenChoice, _ wrappingKey: PKCS11URI?, _ takesPasswords: Bool,
+        _ options: Keychain.Options, _ makesDefault: Bool
+    ) throws -> Creation {
         if case .new = choice { try Self.validate(name, asToken: true) } else { try Self.validate(name) }
         let deadline = Deadline.after(options.timeout)
         try PrivateFile.createDirectory(folder)

@@ -26,28 +26,31 @@ extension Keychains {
     public func repoint(
         _ name: String, to token: PKCS11URI, in module: ModuleLocation, options: Keychain.Options = .init()
     ) throws -> KeychainConfiguration {
-        let former = try configuration(name)
-        guard former.module != .softHSM, module != .softHSM else {
-            throw KeychainError(
-                .refused, "a token that Keyfob made belongs to the keychain that it was made for; nothing was changed.",
-                details: ["keychain": name])
-        }
-        var configuration = former
-        configuration.token = token.description
-        configuration.module = module
-        var trial = configuration
-        // An earlier unlocking left the PIN of the former token, which the new one must not get.
-        trial.uuid = UUID()
-        let keychain = try open(trial, options: options)
-        let keys = try keychain.vaultKeys()
-        if configuration.takesPasswords {
-            _ = try keychain.unwrapMetadataKey()
-        } else {
-            try keychain.tokenItems.requireListedObject(keys)
-        }
-        return try changeConfiguration(name, until: .after(options.timeout)) { written in
-            written.token = configuration.token
-            written.module = configuration.module
+        try options.withDeadline(isInProcess: module == .softHSM) { [self] in
+            let former = try configuration(name)
+            guard former.module != .softHSM, module != .softHSM else {
+                throw KeychainError(
+                    .refused,
+                    "a token that Keyfob made belongs to the keychain that it was made for; nothing was changed.",
+                    details: ["keychain": name])
+            }
+            var configuration = former
+            configuration.token = token.description
+            configuration.module = module
+            var trial = configuration
+            // An earlier unlocking left the PIN of the former token, which the new one must not get.
+            trial.uuid = UUID()
+            let keychain = try open(trial, options: options)
+            let keys = try keychain.vaultKeys()
+            if configuration.takesPasswords {
+                _ = try keychain.unwrapMetadataKey()
+            } else {
+                try keychain.tokenItems.requireListedObject(keys)
+            }
+            return try changeConfiguration(name, until: .after(options.timeout)) { written in
+                written.token = configuration.token
+                written.module = configuration.module
+            }
         }
     }
 }

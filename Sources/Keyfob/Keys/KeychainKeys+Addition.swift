@@ -145,6 +145,8 @@ extension KeychainKeys {
     ///   `unsupportedFormat` for key types that tokens do not hold, and the errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
     public func importKey(_ key: PrivateKey, label: String, isExtractable: Bool = false) throws -> KeyItem {
-        try add(key, [.label: .string(label)], isExtractable: isExtractable, existing: .refused)
+        try keychain.withDeadline { [self] in
+            try add(key, [.label: .string(label)], isExtractable: isExtractable, existing: .refused)
+        }
     }
 }

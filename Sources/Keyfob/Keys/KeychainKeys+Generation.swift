@@ -26,12 +26,14 @@ extension KeychainKeys {
         _ specification: KeySpecification, label: String, applicationTag: Data? = nil, isExtractable: Bool = false,
         isLabelUnique: Bool = false
     ) throws -> KeyItem {
-        var attributes: ItemAttributes = [.label: .string(label)]
-        attributes[.applicationTag] = applicationTag.map { .data($0) }
-        return try generate(
-            specification, attributes,
-            publicAttributes: nil, isExtractable: isExtractable, isLabelUnique: isLabelUnique
-        ).privateKey
+        try keychain.withDeadline { [self] in
+            var attributes: ItemAttributes = [.label: .string(label)]
+            attributes[.applicationTag] = applicationTag.map { .data($0) }
+            return try generate(
+                specification, attributes,
+                publicAttributes: nil, isExtractable: isExtractable, isLabelUnique: isLabelUnique
+            ).privateKey
+        }
     }
 
     /// Generates a key on the token with arbitrary attributes, and also records an item for the public half if it is

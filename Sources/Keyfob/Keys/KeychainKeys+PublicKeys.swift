@@ -14,8 +14,10 @@ extension KeychainKeys {
     /// - Throws: `OpenSSLError` for a key that libcrypto refuses, and the errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
     public func publicKey(of key: KeyItem) throws -> PublicKey? {
-        guard let object = key.item.object, object.objectClass != .secretKey else { return nil }
-        return try publicKey(of: object)
+        try keychain.withDeadline { [self] in
+            guard let object = key.item.object, object.objectClass != .secretKey else { return nil }
+            return try publicKey(of: object)
+        }
     }
 
     /// The public key of a key, for callers that cannot work without it.

@@ -16,10 +16,12 @@ extension KeychainKeys {
         for key: KeyItem, subject: DistinguishedName, extensions: CertificateExtensions,
         scheme: SignatureScheme? = nil
     ) throws -> CertificationRequest {
-        let request = try trialRequest(for: key, subject: subject, extensions: extensions, scheme: scheme)
-        // Release the key before the caller has the request: a certificate issued for it needs the key.
-        if let label = key.label { try keychain.identities.release(request.publicKey.identifier, called: label) }
-        return request
+        try keychain.withDeadline { [self] in
+            let request = try trialRequest(for: key, subject: subject, extensions: extensions, scheme: scheme)
+            // Release the key before the caller has the request: a certificate issued for it needs the key.
+            if let label = key.label { try keychain.identities.release(request.publicKey.identifier, called: label) }
+            return request
+        }
     }
 
     /// A certification request that is not handed out, so that the key is not released.
@@ -45,7 +47,9 @@ extension KeychainKeys {
         for identity: Identity, subject: DistinguishedName, extensions: CertificateExtensions,
         scheme: SignatureScheme? = nil
     ) throws -> CertificationRequest {
-        try certificationRequest(with: tokenKey(for: identity), subject, extensions, scheme)
+        try keychain.withDeadline { [self] in
+            try certificationRequest(with: tokenKey(for: identity), subject, extensions, scheme)
+        }
     }
 
     /// A certification request for a key on the token.

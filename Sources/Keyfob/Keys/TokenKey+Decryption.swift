@@ -21,40 +21,43 @@ extension TokenKey {
     ///   errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
     public func decrypt(_ ciphertext: [UInt8], using scheme: EncryptionScheme) throws -> SecretBytes {
-        guard case .rsa(let bits) = publicKey.algorithm else {
-            throw KeychainError(.mechanismUnsupported, "\(scheme) takes an RSA key, not \(publicKey.algorithm).")
-        }
-        let size = (bits + 7) / 8
-        guard ciphertext.count <= size else { throw Self.notForThisKey(nil) }
-        // The ciphertext is a number whose leading zeros may have been left out.
-        let input = [UInt8](repeating: 0, count: size - ciphertext.count) + ciphertext
-        _ = try keychain.vaultKeys()
-        let token = keychain.token
-        do {
-            return try token.withSession(.decrypt) { session in
-                let handle = try token.keepsHandles()
-                    ? token.handle(of: object, in: session) : token.verifiedHandle(of: object, in: session)
-                if let mechanism = Self.mechanism(scheme), !token.refuses(mechanism, with: object) {
-                    do {
-                        return try authenticating(on: session.slot) { (pin) throws(PKCS11Error) in
-                            try session.decryptSecret(input, with: handle, using: mechanism, authenticatingWith: pin)
-                        }
-                    } catch let error as PKCS11Error {
-                        guard token.learns(from: error, using: mechanism, with: object) else { throw error }
-                    }
-                }
-                let block = try authenticating(on: session.slot) { (pin) throws(PKCS11Error) in
-                    try session.decryptSecret(
-                        input, with: handle, using: Mechanism(.rsaX509), authenticatingWith: pin)
-                }
-                return try RSAPadding.message(inDecrypted: block, using: scheme)
+        try keychain.withDeadline { [self] in
+            guard case .rsa(let bits) = publicKey.algorithm else {
+                throw KeychainError(.mechanismUnsupported, "\(scheme) takes an RSA key, not \(publicKey.algorithm).")
             }
-        } catch let error as CryptoError {
-            throw Self.notForThisKey(error)
-        } catch let error as KeychainError where Self.isRefusalOfCiphertext(error) {
-            // Checked only here, after the pool has found the token working: a crashed daemon returns the same errors
-            // as a bad ciphertext.
-            throw Self.notForThisKey(error.cause)
+            let size = (bits + 7) / 8
+            guard ciphertext.count <= size else { throw Self.notForThisKey(nil) }
+            // The ciphertext is a number whose leading zeros may have been left out.
+            let input = [UInt8](repeating: 0, count: size - ciphertext.count) + ciphertext
+            _ = try keychain.vaultKeys()
+            let token = keychain.token
+            do {
+                return try token.withSession(.decrypt) { session in
+                    let handle = try token.keepsHandles()
+                        ? token.handle(of: object, in: session) : token.verifiedHandle(of: object, in: session)
+                    if let mechanism = Self.mechanism(scheme), !token.refuses(mechanism, with: object) {
+                        do {
+                            return try authenticating(on: session.slot) { (pin) throws(PKCS11Error) in
+                                try session.decryptSecret(
+                                    input, with: handle, using: mechanism, authenticatingWith: pin)
+                            }
+                        } catch let error as PKCS11Error {
+                            guard token.learns(from: error, using: mechanism, with: object) else { throw error }
+                        }
+                    }
+                    let block = try authenticating(on: session.slot) { (pin) throws(PKCS11Error) in
+                        try session.decryptSecret(
+                            input, with: handle, using: Mechanism(.rsaX509), authenticatingWith: pin)
+                    }
+                    return try RSAPadding.message(inDecrypted: block, using: scheme)
+                }
+            } catch let error as CryptoError {
+                throw Self.notForThisKey(error)
+            } catch let error as KeychainError where Self.isRefusalOfCiphertext(error) {
+                // Checked only here, after the pool has found the token working: a crashed daemon returns the same
+                // errors as a bad ciphertext.
+                throw Self.notForThisKey(error.cause)
+            }
         }
     }
 
@@ -70,18 +73,20 @@ extension TokenKey {
     ///   gone; and the errors of `unlock()`.
     @available(*, noasync, message: "call it from a thread of your own")
     public func sharedSecret(with other: PublicKey) throws -> SecretBytes {
-        guard case .ec(let name) = publicKey.algorithm, other.algorithm == publicKey.algorithm,
-            EllipticCurve(name) != nil
-        else { throw KeychainError(.invalidArgument, "key agreement takes two keys on one curve.") }
-        do { try other.validate() } catch {
-            throw KeychainError(.invalidArgument, "the other key is not on the curve.", cause: error)
-        }
-        _ = try keychain.vaultKeys()
-        let token = keychain.token
-        return try token.withSession(.derive) { session in
-            let handle = try token.keepsHandles()
-                ? token.handle(of: object, in: session) : token.verifiedHandle(of: object, in: session)
-            return try KeyAgreement.secret(of: handle, with: other, in: session)
+        try keychain.withDeadline { [self] in
+            guard case .ec(let name) = publicKey.algorithm, other.algorithm == publicKey.algorithm,
+                EllipticCurve(name) != nil
+            else { throw KeychainError(.invalidArgument, "key agreement takes two keys on one curve.") }
+            do { try other.validate() } catch {
+                throw KeychainError(.invalidArgument, "the other key is not on the curve.", cause: error)
+            }
+            _ = try keychain.vaultKeys()
+            let token = keychain.token
+            return try token.withSession(.derive) { session in
+                let handle = try token.keepsHandles()
+                    ? token.handle(of: object, in: session) : token.verifiedHandle(of: object, in: session)
+                return try KeyAgreement.secret(of: handle, with: other, in: session)
+            }
         }
     }
 
@@ -91,7 +96,9 @@ extension TokenKey {
     /// - Throws: `KeychainError`; `keyNotExtractable`, `mechanismUnsupported`, and the errors of `unlock()`.
     @available(*, noasync, message: "call it from a thread of your own")
     public func exported() throws -> PrivateKey {
-        try keychain.keys.export(object)
+        try keychain.withDeadline { [self] in
+            try keychain.keys.export(object)
+        }
     }
 
     /// The token's mechanism for a padding.

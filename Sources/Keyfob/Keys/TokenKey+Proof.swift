@@ -16,35 +16,37 @@ extension TokenKey {
     ///   key's, `itemNotFound` if the key is gone, `tokenAbsent`, and the errors of `unlock()`.
     @available(*, noasync, message: "use the asynchronous form")
     public func proven(_ schemes: [SignatureScheme]) throws -> [SignatureScheme] {
-        let challenge = try RandomBytes.bytes(count: 32)
-        var foreign = 0
-        let proven = try schemes.filter { scheme in
-            do {
-                if try isProven(scheme, challenge) { return true }
-                // Some tokens accept PSS and return something that is not a PSS signature.
-                guard scheme.isPSS, !padsHere.isSet else {
+        try keychain.withDeadline { [self] in
+            let challenge = try RandomBytes.bytes(count: 32)
+            var foreign = 0
+            let proven = try schemes.filter { scheme in
+                do {
+                    if try isProven(scheme, challenge) { return true }
+                    // Some tokens accept PSS and return something that is not a PSS signature.
+                    guard scheme.isPSS, !padsHere.isSet else {
+                        foreign += 1
+                        return false
+                    }
+                    padsHere.set(true)
+                    let isProvenHere = try isProven(scheme, challenge)
+                    if !isProvenHere { padsHere.set(false) }
+                    return isProvenHere
+                } catch let error as KeychainError where error.isRefusalOfMechanism {
+                    return false
+                } catch let error as KeychainError where error.code == .tokenContractViolation {
                     foreign += 1
                     return false
                 }
-                padsHere.set(true)
-                let isProvenHere = try isProven(scheme, challenge)
-                if !isProvenHere { padsHere.set(false) }
-                return isProvenHere
-            } catch let error as KeychainError where error.isRefusalOfMechanism {
-                return false
-            } catch let error as KeychainError where error.code == .tokenContractViolation {
-                foreign += 1
-                return false
             }
+            guard !proven.isEmpty || foreign == 0 else {
+                throw KeychainError(
+                    .identityMismatch,
+                    "the certificate was not issued for the key that token \"\(keychain.token.label)\" has for it: a "
+                        + "signature of the key does not verify with the certificate.",
+                    remedies: [Remedy("Find the key", .listKeys())])
+            }
+            return proven
         }
-        guard !proven.isEmpty || foreign == 0 else {
-            throw KeychainError(
-                .identityMismatch,
-                "the certificate was not issued for the key that token \"\(keychain.token.label)\" has for it: a "
-                    + "signature of the key does not verify with the certificate.",
-                remedies: [Remedy("Find the key", .listKeys())])
-        }
-        return proven
     }
 
     private func isProven(_ scheme: SignatureScheme, _ challenge: [UInt8]) throws -> Bool {

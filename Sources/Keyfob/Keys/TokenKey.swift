@@ -56,34 +56,36 @@ public struct TokenKey: Sendable {
     /// - Throws: `KeychainError`; the errors of `sign(_:using:)`, and `invalidArgument` for a wrong length.
     @available(*, noasync, message: "use the asynchronous form")
     public func signDigest(_ digest: [UInt8], using scheme: SignatureScheme) throws -> [UInt8] {
-        if let expected = scheme.digest?.count, digest.count != expected {
-            throw KeychainError(
-                .invalidArgument, "a \(scheme) signature needs a digest of \(expected) bytes, not \(digest.count).")
-        }
-        guard scheme.fits(publicKey.algorithm) else { throw unfit(scheme) }
-        _ = try keychain.vaultKeys()
-        let token = keychain.token
-        func made() throws -> [UInt8] {
-            if let (mechanism, input) = plain(scheme, digest),
-                let signature = try ahead.sign(input, using: mechanism, on: token)
-            {
-                return try encoded(signature)
+        try keychain.withDeadline { [self] in
+            if let expected = scheme.digest?.count, digest.count != expected {
+                throw KeychainError(
+                    .invalidArgument, "a \(scheme) signature needs a digest of \(expected) bytes, not \(digest.count).")
             }
-            return try token.withSession(.sign) { session in
-                try sign(digest, scheme, with: token.handle(of: object, in: session), in: session)
+            guard scheme.fits(publicKey.algorithm) else { throw unfit(scheme) }
+            _ = try keychain.vaultKeys()
+            let token = keychain.token
+            func made() throws -> [UInt8] {
+                if let (mechanism, input) = plain(scheme, digest),
+                    let signature = try ahead.sign(input, using: mechanism, on: token)
+                {
+                    return try encoded(signature)
+                }
+                return try token.withSession(.sign) { session in
+                    try sign(digest, scheme, with: token.handle(of: object, in: session), in: session)
+                }
             }
+            let signature = try made()
+            guard try !token.keepsHandles(), try !publicKey.verify(signature, ofDigest: digest, using: scheme) else {
+                return signature
+            }
+            // The handle now names another key. Sign again with the key's current handle.
+            token.forgetHandles()
+            let second = try made()
+            guard try publicKey.verify(second, ofDigest: digest, using: scheme) else {
+                throw disobedience(nil)
+            }
+            return second
         }
-        let signature = try made()
-        guard try !token.keepsHandles(), try !publicKey.verify(signature, ofDigest: digest, using: scheme) else {
-            return signature
-        }
-        // The handle now names another key. Sign again with the key's current handle.
-        token.forgetHandles()
-        let second = try made()
-        guard try publicKey.verify(second, ofDigest: digest, using: scheme) else {
-            throw disobedience(nil)
-        }
-        return second
     }
 
     /// Signs a message on one of Keyfob's threads.

@@ -42,7 +42,9 @@ extension KeychainObjects {
     /// - Throws: `KeychainError`; the errors of `unlock()`, and errors of the token.
     @available(*, noasync, message: "makes keys on the token; call it from a thread of your own")
     public func probe() throws -> TokenProbe {
-        _ = try keychain.vaultKeys()
-        return try TokenProbe(of: keychain.token)
+        try keychain.withDeadline { [self] in
+            _ = try keychain.vaultKeys()
+            return try TokenProbe(of: keychain.token)
+        }
     }
 }

@@ -53,9 +53,13 @@ extension KeychainObjects {
     /// - Returns: `false` also for an item that is not on the token.
     /// - Throws: `KeychainError` if the token must be accessed and is not available.
     public func matches(_ uri: PKCS11URI, _ item: some KeychainItem) throws -> Bool {
-        let objects = [item.item.object, item.item.certificateObject].compactMap(\.self)
-        guard uri.unrecognizedAttributes.isEmpty, objects.contains(where: { $0.isNamed(by: uri) }) else { return false }
-        return try isOnToken(uri)
+        try keychain.withDeadline { [self] in
+            let objects = [item.item.object, item.item.certificateObject].compactMap(\.self)
+            guard uri.unrecognizedAttributes.isEmpty, objects.contains(where: { $0.isNamed(by: uri) }) else {
+                return false
+            }
+            return try isOnToken(uri)
+        }
     }
 
     /// Whether the token, slot and module attributes of a URI match the keychain's token.

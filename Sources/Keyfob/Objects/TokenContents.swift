@@ -91,25 +91,30 @@ extension KeychainObjects {
     /// - Throws: `KeychainError`; the errors of `unlock()`, and errors of the token.
     @available(*, noasync, message: "reads the whole token; call it from a thread of your own")
     public func contents() throws -> TokenContents {
-        _ = try keychain.vaultKeys()
-        return try TokenContents(keychain.token, owners: WrappingKeyOwners(of: keychain))
+        try keychain.withDeadline { [self] in
+            _ = try keychain.vaultKeys()
+            return try TokenContents(keychain.token, owners: WrappingKeyOwners(of: keychain))
+        }
     }
 
     /// The slot that the keychain's token is in now. Loads the module, but does not log in.
     ///
     /// - Throws: `KeychainError`; `moduleNotLoaded`, `tokenAbsent`.
     public func slot() throws -> Slot {
-        do { return try keychain.token.slot() } catch let error as PKCS11Error {
-            guard error.returnValue == .tokenNotPresent else {
-                throw KeychainError.token(error, .read, token: keychain.token.label, serial: keychain.token.uri.serial)
+        try keychain.withDeadline { [self] in
+            do { return try keychain.token.slot() } catch let error as PKCS11Error {
+                guard error.returnValue == .tokenNotPresent else {
+                    throw KeychainError.token(
+                        error, .read, token: keychain.token.label, serial: keychain.token.uri.serial)
+                }
             }
+            throw keychain.token.namingLookalikes(
+                KeychainError(
+                    .tokenAbsent,
+                    "token \"\(keychain.token.label)\"\(keychain.token.uri.serial.map { " (serial \($0))" } ?? "") "
+                        + "is not present.",
+                    remedies: [Remedy("Insert it, or see what is there", .listTokens)],
+                    details: ["token": keychain.token.label]))
         }
-        throw keychain.token.namingLookalikes(
-            KeychainError(
-                .tokenAbsent,
-                "token \"\(keychain.token.label)\"\(keychain.token.uri.serial.map { " (serial \($0))" } ?? "") "
-                    + "is not present.",
-                remedies: [Remedy("Insert it, or see what is there", .listTokens)],
-                details: ["token": keychain.token.label]))
     }
 }

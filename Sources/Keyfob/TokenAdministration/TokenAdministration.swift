@@ -145,17 +145,19 @@ public struct TokenAdministration: Sendable {
     /// - Throws: `KeychainError` with code `refused` if the token has a user PIN, and the errors of
     ///   `unblockPIN(settingTo:securityOfficerPIN:)`.
     public func setPIN(_ pin: SecretBytes, securityOfficerPIN: SecretBytes) throws -> PINChange {
-        let info = try info()
-        guard !info.flags.contains(.userPINInitialized) || !info.flags.contains(.loginRequired) else {
-            throw KeychainError(
-                .refused, "token \"\(info.label)\" has a PIN already; nothing was changed.",
-                remedies: [
-                    Remedy("Change it", .changePIN(token: info.label)),
-                    Remedy("If it is blocked or forgotten", .unblockPIN(token: info.label)),
-                ],
-                details: ["token": info.label])
+        try options.withDeadline(isInProcess: isOwn) { [self] in
+            let info = try info()
+            guard !info.flags.contains(.userPINInitialized) || !info.flags.contains(.loginRequired) else {
+                throw KeychainError(
+                    .refused, "token \"\(info.label)\" has a PIN already; nothing was changed.",
+                    remedies: [
+                        Remedy("Change it", .changePIN(token: info.label)),
+                        Remedy("If it is blocked or forgotten", .unblockPIN(token: info.label)),
+                    ],
+                    details: ["token": info.label])
+            }
+            return try unblockPIN(settingTo: pin, securityOfficerPIN: securityOfficerPIN)
         }
-        return try unblockPIN(settingTo: pin, securityOfficerPIN: securityOfficerPIN)
     }
 
     /// Sets a new user PIN in place of one that is blocked or forgotten. Keys on the token stay.
@@ -170,16 +172,18 @@ public struct TokenAdministration: Sendable {
     ///   token that Keyfob made, `pinIncorrect`, `pinFinalTry` or `pinLocked` for the SO PIN, `timedOut` while another
     ///   program uses the token, `mechanismUnsupported` if the token offers no such way, or `tokenReadOnly`.
     public func unblockPIN(settingTo pin: SecretBytes, securityOfficerPIN: SecretBytes) throws -> PINChange {
-        let info = try info()
-        guard !isOwn else {
-            throw KeychainError(
-                .refused, "token \"\(info.label)\" was made by Keyfob, which does not know its SO PIN.",
-                remedies: [Remedy("The keychain on it knows the PIN. Unlock that", .unlock())],
-                details: ["token": info.label])
+        try options.withDeadline(isInProcess: isOwn) { [self] in
+            let info = try info()
+            guard !isOwn else {
+                throw KeychainError(
+                    .refused, "token \"\(info.label)\" was made by Keyfob, which does not know its SO PIN.",
+                    remedies: [Remedy("The keychain on it knows the PIN. Unlock that", .unlock())],
+                    details: ["token": info.label])
+            }
+            try Self.check(pin, for: info)
+            try requireSecurityOfficerTries(info)
+            return try changing(to: pin, info) { try initializePIN(pin, securityOfficerPIN, info) }
         }
-        try Self.check(pin, for: info)
-        try requireSecurityOfficerTries(info)
-        return try changing(to: pin, info) { try initializePIN(pin, securityOfficerPIN, info) }
     }
 
     private func initializePIN(
@@ -209,24 +213,26 @@ public struct TokenAdministration: Sendable {
     public func changePIN(
         from old: SecretBytes, to new: SecretBytes, storedIn source: PINSource? = nil
     ) throws -> PINChange {
-        let info = try info()
-        try requireChangeablePIN(info)
-        try Self.check(new, for: info)
-        var pool = SessionPool.Configuration()
-        pool.deadline = options.timeout
-        pool.allowFinalTry = options.allowsFinalTry
-        pool.slowCallNotice = options.slowCallNotice
-        let store = TokenStore(
-            uri: info.uri, softHSM: isOwn ? keychains.softHSM : nil, configuration: pool,
-            memory: WrongPINMemory(directories: keychains.directories), openModule: { [slot] in slot.module },
-            pin: { TokenPIN(old, storedIn: source) })
-        return try changing(to: new, info) {
-            do {
-                try store.withSession(.changePIN, idempotent: false) { try $0.setPIN(old: old, new: new) }
-                try store.logout()
-            } catch let error as KeychainError {
-                guard let cause = error.cause as? PKCS11Error, cause.function == .setPIN else { throw error }
-                throw failure(cause, .changePIN, info)
+        try options.withDeadline(isInProcess: isOwn) { [self] in
+            let info = try info()
+            try requireChangeablePIN(info)
+            try Self.check(new, for: info)
+            var pool = SessionPool.Configuration()
+            pool.deadline = options.timeout
+            pool.allowFinalTry = options.allowsFinalTry
+            pool.slowCallNotice = options.slowCallNotice
+            let store = TokenStore(
+                uri: info.uri, softHSM: isOwn ? keychains.softHSM : nil, configuration: pool,
+                memory: WrongPINMemory(directories: keychains.directories), openModule: { [slot] in slot.module },
+                pin: { TokenPIN(old, storedIn: source) })
+            return try changing(to: new, info) {
+                do {
+                    try store.withSession(.changePIN, idempotent: false) { try $0.setPIN(old: old, new: new) }
+                    try store.logout()
+                } catch let error as KeychainError {
+                    guard let cause = error.cause as? PKCS11Error, cause.function == .setPIN else { throw error }
+                    throw failure(cause, .changePIN, info)
+                }
             }
         }
     }

@@ -48,9 +48,11 @@ extension KeychainTrust {
     /// - Throws: `KeychainError`; the errors of `unlock()`, and of reading the token or the vault.
     @available(*, noasync, message: "use the asynchronous form")
     public func anchors(for usage: CertificateUsage = .any) throws -> [TrustAnchor] {
-        _ = try keychain.vaultKeys()
-        return try keychain.findItems(Criteria(.certificate)).compactMap { TrustAnchor($0) }.filter {
-            $0.isTrusted(for: usage)
+        try keychain.withDeadline { [self] in
+            _ = try keychain.vaultKeys()
+            return try keychain.findItems(Criteria(.certificate)).compactMap { TrustAnchor($0) }.filter {
+                $0.isTrusted(for: usage)
+            }
         }
     }
 
@@ -77,7 +79,9 @@ extension KeychainTrust {
     public func add(
         _ certificate: Certificate, for usages: [CertificateUsage] = [], label: String? = nil
     ) throws -> TrustAnchor {
-        try trust(certificate, label: label) { _ in usages }.anchor
+        try keychain.withDeadline { [self] in
+            try trust(certificate, label: label) { _ in usages }.anchor
+        }
     }
 
     /// Trusts a certificate for further usages. Existing usages stay, including those that another process has just
@@ -140,12 +144,14 @@ extension KeychainTrust {
     @available(*, noasync, message: "use the asynchronous form")
     @discardableResult
     public func remove(_ certificate: Certificate) throws -> Bool {
-        _ = try keychain.vaultKeys()
-        let trusted = try storedItems(of: certificate).filter { $0.attributes[.trustedUsages] != nil }
-        for reference in trusted.compactMap(\.reference) {
-            try keychain.update(Criteria(reference), [:], removing: [.trustedUsages])
+        try keychain.withDeadline { [self] in
+            _ = try keychain.vaultKeys()
+            let trusted = try storedItems(of: certificate).filter { $0.attributes[.trustedUsages] != nil }
+            for reference in trusted.compactMap(\.reference) {
+                try keychain.update(Criteria(reference), [:], removing: [.trustedUsages])
+            }
+            return !trusted.isEmpty
         }
-        return !trusted.isEmpty
     }
 
     /// The keychain's items of a certificate.

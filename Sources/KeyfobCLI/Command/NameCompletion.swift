@@ -141,7 +141,7 @@ enum NameCompletion {
     /// Opens the keychain named by the words typed so far, else by the environment, in the same order as for commands.
     private static func open(_ words: [String]) throws -> Keychain {
         var options = Keychain.Options()
-        options.isOneShot = true
+        (options.isOneShot, options.endsWhenModuleHangs) = (true, true)
         options.timeout = budget
         let named = try SelectedKeychain.keychain(in: words) ?? Environment.nonEmpty("KEYFOB_KEYCHAIN")
         let token = named == nil ? Environment.nonEmpty("KEYFOB_TOKEN") : nil

@@ -181,6 +181,8 @@ extension Keychain.Options {
     init(terminal: Terminal, showsProgress: Bool) {
         self.init()
         isOneShot = true
+        // `HangWatch` does that.
+        endsWhenModuleHangs = true
         allowsAsking = terminal.mayAsk
         prompter = TerminalPrompter(terminal)
         guard showsProgress else { return }

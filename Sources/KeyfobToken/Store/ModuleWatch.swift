@@ -2,25 +2,30 @@ import Foundation
 package import KeyfobPrimitives
 package import PKCS11
 
-/// Reports an error to the caller of an asynchronous function if a call of the token's module does not return.
+/// Reports an error to the caller if a call of the token's module does not return.
 ///
 /// The call itself cannot be cancelled: its thread is abandoned, and ends when the module returns.
 package enum ModuleWatch {
     private struct Entry: Sendable {
-        let thread: UInt
+        /// Different for each work item of the process.
+        let number: UInt64
         let limit: Duration
-        let fail: @Sendable (PendingCall) -> Void
+        /// Gives the caller the error; `nil` after that.
+        var fail: (@Sendable (PendingCall) -> Void)?
     }
 
     private struct State {
         var last: UInt64 = 0
-        var entries: [UInt64: Entry] = [:]
+        /// The work that has not ended, by its thread.
+        var entries: [UInt: Entry] = [:]
         /// The process whose thread watches the calls; 0 for none.
         var watcher: pid_t = 0
     }
 
     private static let state = Lock(State())
     private static let interval = Duration.milliseconds(100)
+    /// Threads for blocking callers. Each caller waits for one, so there are no more than callers.
+    private static let blocking = BlockingExecutor(width: 64)
 
     /// Runs `body` on a thread of `executor`.
     ///
@@ -35,55 +40,126 @@ package enum ModuleWatch {
     ) async throws -> Output {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Output, any Error>) in
             let waiting = Lock(Optional(continuation))
-            let resume = { @Sendable (result: Result<Output, any Error>) in
-                let continuation = waiting.withLock { waiting in
-                    defer { waiting = nil }
-                    return waiting
-                }
-                continuation?.resume(with: result)
-            }
             executor.start {
-                let number = begin(limit) { resume(.failure(KeychainError.hanging($0, for: limit))) }
-                let result = Result { try body() }
-                state.withLock { $0.entries[number] = nil }
-                resume(result)
+                watch(body, limit: limit) { result in
+                    let continuation = waiting.withLock { waiting in
+                        defer { waiting = nil }
+                        return waiting
+                    }
+                    continuation?.resume(with: result)
+                }
             }
         }
     }
 
-    private static func begin(_ limit: Duration, _ fail: @escaping @Sendable (PendingCall) -> Void) -> UInt64 {
-        let entry = Entry(thread: UInt(pthread_self()), limit: limit, fail: fail)
-        let (number, isFirst) = state.withLock { state in
+    /// Runs `body` on a thread of Keyfob while the caller's thread waits.
+    ///
+    /// On a thread that already runs watched work, `body` runs at once.
+    ///
+    /// - Parameters:
+    ///   - limit: The maximum duration of a single call of a module; at least ten minutes for calls that generate keys.
+    ///   - body: The work.
+    /// - Returns: The result of `body`.
+    /// - Throws: Errors of `body`; `KeychainError` with code `timedOut` if a call of a module has exceeded `limit`, or
+    ///   if all threads wait for such calls.
+    package static func runBlocking<Output: Sendable>(
+        limit: Duration, _ body: @escaping @Sendable () throws -> Output
+    ) throws -> Output {
+        let thread = UInt(pthread_self())
+        guard state.withLock({ $0.entries[thread] == nil }) else { return try body() }
+        let stage = Lock(Stage<Output>.queued)
+        blocking.start {
+            let isWanted = stage.withLock { stage in
+                guard case .queued = stage else { return false }
+                stage = .running
+                return true
+            }
+            guard isWanted else { return }
+            stage.signal()
+            watch(body, limit: limit) { result in
+                stage.withLock { stage in
+                    // The first result counts.
+                    if case .running = stage { stage = .ended(result) }
+                }
+                stage.signal()
+            }
+        }
+        let isQueued = stage.wait(until: .after(limit)) { stage -> Bool? in
+            if case .queued = stage { nil } else { false }
+        } == nil
+        if isQueued, stage.withLock({ $0.giveUp() }) {
+            throw KeychainError(
+                .timedOut, "too many calls of PKCS#11 modules have not returned.",
+                hint: "The token, its reader or its daemon may be stopped or gone: check it, and try again.")
+        }
+        let result = stage.wait(until: .never) { stage -> Result<Output, any Error>? in
+            if case .ended(let result) = stage { result } else { nil }
+        }
+        // The wait has no deadline: the watching thread ends it.
+        guard let result else { throw KeychainError.stopped }
+        return try result.get()
+    }
+
+    /// How far a work item of a blocking caller is.
+    private enum Stage<Output: Sendable>: Sendable {
+        case queued, running
+        case ended(Result<Output, any Error>)
+        case abandoned
+
+        /// Abandons the work item unless a thread has begun it.
+        mutating func giveUp() -> Bool {
+            guard case .queued = self else { return false }
+            self = .abandoned
+            return true
+        }
+    }
+
+    /// Runs `body` on this thread and calls `end` with its result, or earlier with an error.
+    private static func watch<Output: Sendable>(
+        _ body: @Sendable () throws -> Output, limit: Duration,
+        _ end: @escaping @Sendable (Result<Output, any Error>) -> Void
+    ) {
+        begin(limit) { end(.failure(KeychainError.hanging($0, for: limit))) }
+        let result = Result { try body() }
+        state.withLock { $0.entries[UInt(pthread_self())] = nil }
+        end(result)
+    }
+
+    private static func begin(_ limit: Duration, _ fail: @escaping @Sendable (PendingCall) -> Void) {
+        let isFirst = state.withLock { state in
             state.last += 1
-            state.entries[state.last] = entry
+            state.entries[UInt(pthread_self())] = Entry(number: state.last, limit: limit, fail: fail)
             let isFirst = state.watcher != getpid()
             state.watcher = getpid()
-            return (state.last, isFirst)
+            return isFirst
         }
-        if isFirst, !POSIXThread.startDetached("keyfob-hangs", { watch() }) {
+        if isFirst, !POSIXThread.startDetached("keyfob-hangs", { watchCalls() }) {
             // Without a watching thread, callers wait for a call that hangs; everything else works.
             state.withLock { $0.watcher = 0 }
         }
-        return number
     }
 
-    /// The body of the watching thread, which runs as long as there are entries.
-    private static func watch() {
+    /// The body of the watching thread, which runs as long as a caller waits.
+    private static func watchCalls() {
         var ages = CallAges()
         while true {
             usleep(UInt32(interval / .microseconds(1)))
             let pending = ages.look(after: interval)
-            let entries = state.withLock { state -> [UInt64: Entry] in
-                if state.entries.isEmpty { state.watcher = 0 }
-                return state.entries
+            let entries = state.withLock { state -> [UInt: Entry] in
+                let entries = state.entries.filter { $0.value.fail != nil }
+                if entries.isEmpty { state.watcher = 0 }
+                return entries
             }
             if entries.isEmpty { return }
-            for (number, entry) in entries {
-                guard let age = pending.first(where: { $0.call.thread == entry.thread }) else { continue }
+            for (thread, entry) in entries {
+                guard let age = pending.first(where: { $0.call.thread == thread }) else { continue }
                 let limit = age.call.mayTakeMinutes ? max(entry.limit, .seconds(600)) : entry.limit
                 guard age.total >= limit else { continue }
-                state.withLock { $0.entries[number] = nil }
-                entry.fail(age.call)
+                state.withLock { state in
+                    // The thread may run other work by now.
+                    if state.entries[thread]?.number == entry.number { state.entries[thread]?.fail = nil }
+                }
+                entry.fail?(age.call)
             }
         }
     }

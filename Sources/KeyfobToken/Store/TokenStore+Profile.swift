@@ -10,4 +10,9 @@ extension TokenStore {
         let pool = try pool()
         return try pool.module.profile(of: pool.tokenInfo())
     }
+
+    /// Whether a call of the module may wait for a device or another process, or the module is not loaded yet.
+    package var mayWaitForOthers: Bool {
+        softHSM == nil && loadedModule?.profile.has(.computesInProcess) != true
+    }
 }

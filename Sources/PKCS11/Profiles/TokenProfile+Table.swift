@@ -7,7 +7,8 @@ extension TokenProfile {
             [
                 .listsAlone:
                     "creates the file of a new object before it takes the lock of its list, so that a thread that "
-                    + "lists the objects meets a half-written one (2.6)"
+                    + "lists the objects meets a half-written one (2.6)",
+                .computesInProcess: "keeps its objects in files",
             ]),
         // Also behind p11-kit's remote protocol, where the library is p11-kit's.
         Entry(
@@ -28,7 +29,8 @@ extension TokenProfile {
             [
                 .needsParameters:
                     "finds its database by the parameters of C_Initialize; CKR_ARGUMENTS_BAD without any, and a crash "
-                    + "without configdir"
+                    + "without configdir",
+                .computesInProcess: "keeps its objects in a database",
             ]),
         Entry(
             "tpm2-pkcs11",

@@ -15,6 +15,8 @@ public struct TokenProfile: Sendable, Hashable {
         case failsMomentarily
         /// The library must not list objects while another thread adds one.
         case listsAlone
+        /// The library computes in this process and waits for no device or other process that may be stopped.
+        case computesInProcess
 
         /// The library does not start without parameters.
         case needsParameters

@@ -95,7 +95,7 @@ import Testing
         try #require(child.line() == "noted", "the process ended")
         try token.act("pause")
         child.send("stopped")
-        for _ in 0..<2 {
+        for _ in 0..<4 {
             let answer = try #require(child.line(), "the process ended").split(separator: " ")
             // openCryptoki's library needs its daemon only at the start.
             #expect(answer.first == (kind == .opencryptoki ? "done" : "timeout"), "\(answer)")
