@@ -30,12 +30,14 @@ public enum TokenKind: String, Sendable, CaseIterable {
         case enforcesAllowedMechanisms
         /// AES keys that wrap others, so that a keychain has a symmetric wrapping key.
         case wrapsWithAES
+        /// NSS's certutil changes the token.
+        case changedByCertutil
     }
 
     /// The features that tokens of this kind have.
     public var abilities: Set<Ability> {
         switch self {
-        case .softhsm: Set(Ability.allCases)
+        case .softhsm: Self.all(but: .changedByCertutil)
         case .nss:
             Self.all(
                 but: .ownToken, .makesEd25519Keys, .importsEd25519Keys, .otherPrograms, .seesOtherPrograms,
@@ -43,12 +45,14 @@ public enum TokenKind: String, Sendable, CaseIterable {
         case .opencryptoki:
             Self.all(
                 but: .ownToken, .makesECKeys, .makesP521Keys, .makesEd25519Keys, .importsECKeys, .importsEd25519Keys,
-                .derivesSecrets, .enforcesAllowedMechanisms, .exportsKeys, .wrapsWithAES, .forgivesWrongPINs)
+                .derivesSecrets, .enforcesAllowedMechanisms, .exportsKeys, .wrapsWithAES, .forgivesWrongPINs,
+                .changedByCertutil)
         case .tpm2:
             [.makesECKeys, .makesRSAKeys, .storesCertificates, .changesAttributes, .decrypts, .otherPrograms]
         case .remote:
             Self.all(
-                but: .ownToken, .makesEd25519Keys, .importsEd25519Keys, .derivesSecrets, .exportsKeys, .wrapsWithAES)
+                but: .ownToken, .makesEd25519Keys, .importsEd25519Keys, .derivesSecrets, .exportsKeys, .wrapsWithAES,
+                .changedByCertutil)
         // Their keys and certificates are made by other tools.
         case .piv, .ykcs11: [.decrypts, .derivesSecrets, .otherPrograms, .seesOtherPrograms, .forgivesWrongPINs]
         }

@@ -14,6 +14,8 @@ public struct TokenUnderTest: Sendable {
     public let label: String
     /// The user's PIN.
     public let pin: String
+    /// What the module takes when it starts; empty if it takes nothing.
+    public let parameters: String
     private var existing: Set<[UInt8]>
 
     /// The token; `nil` if each test makes a SoftHSM token.
@@ -36,7 +38,7 @@ public struct TokenUnderTest: Sendable {
         modulePath = Self.variable("TOKEN_MODULE") ?? ""
         label = Self.variable("TOKEN_LABEL") ?? ""
         pin = Self.variable("TOKEN_PIN") ?? ""
-        let parameters = Self.variable("TOKEN_PARAMETERS") ?? ""
+        parameters = Self.variable("TOKEN_PARAMETERS") ?? ""
         module = try Module.load(
             path: modulePath, initializationArguments: parameters.isEmpty ? nil : parameters)
         existing = []
