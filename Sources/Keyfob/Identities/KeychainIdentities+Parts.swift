@@ -28,49 +28,51 @@ extension KeychainIdentities {
         _ certificate: CertificateItem, key: IdentityKey, _ keyAttributes: ItemAttributes,
         existing requirement: ExistingKeyPolicy
     ) throws -> (certificate: Item?, key: Item?) {
-        let keys = try keychain.vaultKeys()
-        var leafItem = certificate.item
-        let parsed = try leafItem.certificate
-        leafItem.attributes = try ClassSchema.of(.certificate).coerce(leafItem.attributes)
-        if leafItem.attributes[.label] == nil {
-            leafItem.attributes[.label] = parsed.ownName.map { .string($0) }
-        }
-        let leaf = NewObject(certificate: parsed, label: leafItem.attributes[.label])
-        let keyItem = Item(.key, try KeychainKeys.recordable(keyAttributes))
-        var halves: [NewObject] = []
-        let publicKey: PublicKey
-        switch key {
-        case .memory(let key, let isExtractable):
-            publicKey = key.publicKey
-            let pair = try NewObject.pair(
-                key, label: [UInt8](keyItem.attributes[.label]?.labelBytes ?? Data()),
-                subject: [UInt8](parsed.subject.der),
-                isExtractable: isExtractable)
-            halves = [pair.privateKey, pair.publicKey]
-        case .token(let key): publicKey = key
-        }
-        var existing: (certificate: TokenObject?, key: TokenObject?)
-        return try keychain.writer(keys).create { objects in
-            existing.certificate = objects.first { leaf.isSame(as: $0) }
-            existing.key = objects.first {
-                $0.objectClass == .privateKey && $0.keyIdentifier == publicKey.identifier
+        try keychain.withDeadline { [self] in
+            let keys = try keychain.vaultKeys()
+            var leafItem = certificate.item
+            let parsed = try leafItem.certificate
+            leafItem.attributes = try ClassSchema.of(.certificate).coerce(leafItem.attributes)
+            if leafItem.attributes[.label] == nil {
+                leafItem.attributes[.label] = parsed.ownName.map { .string($0) }
             }
-            guard existing.key != nil || !halves.isEmpty else {
-                throw KeychainError(.itemNotFound, "the key is not on token \"\(keychain.token.label)\".")
+            let leaf = NewObject(certificate: parsed, label: leafItem.attributes[.label])
+            let keyItem = Item(.key, try KeychainKeys.recordable(keyAttributes))
+            var halves: [NewObject] = []
+            let publicKey: PublicKey
+            switch key {
+            case .memory(let key, let isExtractable):
+                publicKey = key.publicKey
+                let pair = try NewObject.pair(
+                    key, label: [UInt8](keyItem.attributes[.label]?.labelBytes ?? Data()),
+                    subject: [UInt8](parsed.subject.der),
+                    isExtractable: isExtractable)
+                halves = [pair.privateKey, pair.publicKey]
+            case .token(let key): publicKey = key
             }
-            if let key = existing.key { try keychain.keys.require(requirement, of: key, keyItem.attributes) }
-            return halves + [leaf]
-        } commit: { writer, added in
-            let made = TokenStore.completing(added)
-            let addedCertificate = try self.recordHalf(
-                leafItem, made: made.first { $0.objectClass == .certificate }, existing: existing.certificate, writer,
-                keys)
-            let addedKey = try self.recordHalf(
-                keyItem, made: made.first { $0.objectClass == .privateKey }, existing: existing.key, writer, keys)
-            guard addedCertificate != nil || addedKey != nil else {
-                throw keychain.vaultRows.duplicate(.identity, leafItem.attributes)
+            var existing: (certificate: TokenObject?, key: TokenObject?)
+            return try keychain.writer(keys).create { objects in
+                existing.certificate = objects.first { leaf.isSame(as: $0) }
+                existing.key = objects.first {
+                    $0.objectClass == .privateKey && $0.keyIdentifier == publicKey.identifier
+                }
+                guard existing.key != nil || !halves.isEmpty else {
+                    throw KeychainError(.itemNotFound, "the key is not on token \"\(keychain.token.label)\".")
+                }
+                if let key = existing.key { try keychain.keys.require(requirement, of: key, keyItem.attributes) }
+                return halves + [leaf]
+            } commit: { writer, added in
+                let made = TokenStore.completing(added)
+                let addedCertificate = try self.recordHalf(
+                    leafItem, made: made.first { $0.objectClass == .certificate }, existing: existing.certificate,
+                    writer, keys)
+                let addedKey = try self.recordHalf(
+                    keyItem, made: made.first { $0.objectClass == .privateKey }, existing: existing.key, writer, keys)
+                guard addedCertificate != nil || addedKey != nil else {
+                    throw keychain.vaultRows.duplicate(.identity, leafItem.attributes)
+                }
+                return (addedCertificate, addedKey)
             }
-            return (addedCertificate, addedKey)
         }
     }
 

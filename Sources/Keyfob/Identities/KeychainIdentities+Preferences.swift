@@ -16,15 +16,13 @@ extension KeychainIdentities {
     @available(*, noasync, message: "use the asynchronous form")
     @discardableResult
     public func prefer(_ identity: Identity, for service: String) throws -> Bool {
-        try keychain.withDeadline { [self] in
-            guard !service.isEmpty, !service.unicodeScalars.contains(where: TerminalSafe.isHidden),
-                let reference = identity.reference
-            else {
-                throw KeychainError(.invalidArgument, "a service is a URL or a host, on one line.")
-            }
-            return try setPreferred(
-                reference.retagged(.certificate), Preference(.identity, service), among: Criteria(.certificate))
+        guard !service.isEmpty, !service.unicodeScalars.contains(where: TerminalSafe.isHidden),
+            let reference = identity.reference
+        else {
+            throw KeychainError(.invalidArgument, "a service is a URL or a host, on one line.")
         }
+        return try setPreferred(
+            reference.retagged(.certificate), Preference(.identity, service), among: Criteria(.certificate))
     }
 
     /// The identity that is preferred for a service, by the closest match; `nil` if there is none.
@@ -32,9 +30,7 @@ extension KeychainIdentities {
     /// - Throws: `KeychainError`; the errors of `unlock()`, and of reading the token.
     @available(*, noasync, message: "use the asynchronous form")
     public func preferred(for service: String) throws -> Identity? {
-        try keychain.withDeadline { [self] in
-            try preferred(Preference(.identity, service), among: Criteria(.identity)).map { Identity(item: $0) }
-        }
+        try preferred(Preference(.identity, service), among: Criteria(.identity)).map { Identity(item: $0) }
     }
 
     /// The identity that is preferred for a service.
@@ -49,16 +45,18 @@ extension KeychainIdentities {
     /// - Throws: `KeychainError`; the errors of `findItems(_:)` and of `unlock()`.
     @available(*, noasync, message: "call it from a thread of your own")
     package func preferred(_ wanted: Preference, among criteria: Criteria) throws -> Item? {
-        // Certificates are visible without a login, but their attributes are not; the result would be `nil`.
-        _ = try keychain.vaultKeys()
-        var best: (rank: Preference.Rank, item: Item)?
-        for item in try keychain.findItems(criteria) {
-            guard let rank = item.attributes.preferences.compactMap({ $0.rank(for: wanted) }).max(),
-                best.map({ $0.rank < rank }) ?? true
-            else { continue }
-            best = (rank, item)
+        try keychain.withDeadline { [self] in
+            // Certificates are visible without a login, but their attributes are not; the result would be `nil`.
+            _ = try keychain.vaultKeys()
+            var best: (rank: Preference.Rank, item: Item)?
+            for item in try keychain.findItems(criteria) {
+                guard let rank = item.attributes.preferences.compactMap({ $0.rank(for: wanted) }).max(),
+                    best.map({ $0.rank < rank }) ?? true
+                else { continue }
+                best = (rank, item)
+            }
+            return best?.item
         }
-        return best?.item
     }
 
     /// Prefers one certificate, or the identity that it is part of, or none.
@@ -75,30 +73,32 @@ extension KeychainIdentities {
     package func setPreferred(
         _ reference: PersistentReference?, _ preference: Preference, among criteria: Criteria
     ) throws -> Bool {
-        let keys = try keychain.vaultKeys()
-        func isReplaced(_ other: Preference) -> Bool {
-            guard other.itemClass == preference.itemClass, other.name == preference.name else { return false }
-            return reference == nil && preference.usages.isEmpty || other.usages == preference.usages
-        }
-        var items: [Item] = []
-        var isChanged = false
-        try keychain.writer(keys).changeRows { _ in
-            // Under the lock, since another process may be changing preferences too.
-            items = try keychain.findItems(criteria)
-            guard reference == nil || items.contains(where: { $0.reference == reference }) else {
-                throw KeychainError(.itemNotFound, "the certificate is not in keychain \"\(keychain.name)\".")
+        try keychain.withDeadline { [self] in
+            let keys = try keychain.vaultKeys()
+            func isReplaced(_ other: Preference) -> Bool {
+                guard other.itemClass == preference.itemClass, other.name == preference.name else { return false }
+                return reference == nil && preference.usages.isEmpty || other.usages == preference.usages
             }
-        } commit: { writer in
-            for item in items {
-                guard let object = item.object else { continue }
-                let others = item.attributes.preferences.filter { !isReplaced($0) }
-                let preferences = item.reference == reference ? others + [preference] : others
-                guard preferences != item.attributes.preferences else { continue }
-                try record(item, object, writer, keys) { $0.preferences = preferences }
-                isChanged = true
+            var items: [Item] = []
+            var isChanged = false
+            try keychain.writer(keys).changeRows { _ in
+                // Under the lock, since another process may be changing preferences too.
+                items = try keychain.findItems(criteria)
+                guard reference == nil || items.contains(where: { $0.reference == reference }) else {
+                    throw KeychainError(.itemNotFound, "the certificate is not in keychain \"\(keychain.name)\".")
+                }
+            } commit: { writer in
+                for item in items {
+                    guard let object = item.object else { continue }
+                    let others = item.attributes.preferences.filter { !isReplaced($0) }
+                    let preferences = item.reference == reference ? others + [preference] : others
+                    guard preferences != item.attributes.preferences else { continue }
+                    try record(item, object, writer, keys) { $0.preferences = preferences }
+                    isChanged = true
+                }
             }
+            return isChanged
         }
-        return isChanged
     }
 
     /// Changes the vault's attributes of a certificate on the token, within a change of the token.

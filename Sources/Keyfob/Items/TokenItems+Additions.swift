@@ -10,45 +10,47 @@ extension TokenItems {
     ///   differs in access group or another part of the primary key.
     /// - Throws: `KeychainError`; `duplicateItem`, `tokenFull`, `tokenReadOnly`, and the errors of `unlock()`.
     package func addCertificates(_ items: [Item], sharesObjects: Bool = false) throws -> [Item] {
-        let keys = try keychain.vaultKeys()
-        let prepared = try items.map { item -> (item: Item, object: NewObject) in
-            guard let der = item.certificateDER else {
-                throw KeychainError(.invalidArgument, "a certificate item needs a certificate.")
-            }
-            let certificate = try Certificate(der: der)
-            var attributes = try ClassSchema.of(.certificate).coerce(item.attributes)
-            if !sharesObjects { attributes = attributes.withTextLabel }
-            if attributes[.label] == nil { attributes[.label] = certificate.ownName.map { .string($0) } }
-            var item = item
-            item.attributes = attributes
-            return (item, NewObject(certificate: certificate, label: attributes[.label]))
-        }
-        for (index, (item, new)) in prepared.enumerated()
-        where prepared[..<index].contains(where: { $0.object.fingerprint == new.fingerprint }) {
-            throw keychain.vaultRows.duplicate(.certificate, item.attributes)
-        }
-        var existing: [Data: TokenObject] = [:]
-        return try keychain.token.retryingMomentaryFailures {
-            try keychain.writer(keys).create { objects in
-                existing = [:]
-                for (item, new) in prepared {
-                    let known = objects.first(
-                        at: { $0[$1].fingerprint == new.fingerprint && $0[$1].objectClass == .certificate })
-                    guard let object = known else { continue }
-                    guard sharesObjects else { throw keychain.vaultRows.duplicate(.certificate, item.attributes) }
-                    existing[object.fingerprint] = object
+        try keychain.withDeadline { [self] in
+            let keys = try keychain.vaultKeys()
+            let prepared = try items.map { item -> (item: Item, object: NewObject) in
+                guard let der = item.certificateDER else {
+                    throw KeychainError(.invalidArgument, "a certificate item needs a certificate.")
                 }
-                return prepared.map(\.object)
-            } commit: { writer, added in
-                let made = Dictionary(added.map { ($0.fingerprint, $0) }) { first, _ in first }
-                return try prepared.map { item, new in
-                    guard let fingerprint = new.fingerprint, let object = made[fingerprint] ?? existing[fingerprint]
-                    else {
-                        throw KeychainError(.failed, "the token made another certificate.")
+                let certificate = try Certificate(der: der)
+                var attributes = try ClassSchema.of(.certificate).coerce(item.attributes)
+                if !sharesObjects { attributes = attributes.withTextLabel }
+                if attributes[.label] == nil { attributes[.label] = certificate.ownName.map { .string($0) } }
+                var item = item
+                item.attributes = attributes
+                return (item, NewObject(certificate: certificate, label: attributes[.label]))
+            }
+            for (index, (item, new)) in prepared.enumerated()
+            where prepared[..<index].contains(where: { $0.object.fingerprint == new.fingerprint }) {
+                throw keychain.vaultRows.duplicate(.certificate, item.attributes)
+            }
+            var existing: [Data: TokenObject] = [:]
+            return try keychain.token.retryingMomentaryFailures {
+                try keychain.writer(keys).create { objects in
+                    existing = [:]
+                    for (item, new) in prepared {
+                        let known = objects.first(
+                            at: { $0[$1].fingerprint == new.fingerprint && $0[$1].objectClass == .certificate })
+                        guard let object = known else { continue }
+                        guard sharesObjects else { throw keychain.vaultRows.duplicate(.certificate, item.attributes) }
+                        existing[object.fingerprint] = object
                     }
-                    let isNew = made[fingerprint] != nil
-                    if !isNew { try keychain.keys.refuseTwin(of: object, item.attributes, writer, keys) }
-                    return try recordItem(item, object, writer, keys, isNew: isNew)
+                    return prepared.map(\.object)
+                } commit: { writer, added in
+                    let made = Dictionary(added.map { ($0.fingerprint, $0) }) { first, _ in first }
+                    return try prepared.map { item, new in
+                        guard let fingerprint = new.fingerprint, let object = made[fingerprint] ?? existing[fingerprint]
+                        else {
+                            throw KeychainError(.failed, "the token made another certificate.")
+                        }
+                        let isNew = made[fingerprint] != nil
+                        if !isNew { try keychain.keys.refuseTwin(of: object, item.attributes, writer, keys) }
+                        return try recordItem(item, object, writer, keys, isNew: isNew)
+                    }
                 }
             }
         }

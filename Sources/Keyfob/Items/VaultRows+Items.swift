@@ -171,16 +171,18 @@ extension VaultRows {
     /// - Parameter criteria: Criteria whose attributes `ClassSchema.coerce` has converted already.
     /// - Throws: `KeychainError`; `vaultDamaged`, and the errors of `unlock()`.
     package func findRows(_ criteria: Criteria) throws -> [Item] {
-        let keys = try keychain.vaultKeys()
-        var items: [Item] = []
-        // The limit can stop the walk only if the results are in the order of the rows.
-        let limit = criteria.order == .created ? criteria.limit : nil
-        guard limit != 0 else { return [] }
-        try walk([criteria], keys, onDamage: { try passOver($0, $1, criteria.services, keys) }) { _, item in
-            items.append(item)
-            return items.count != limit
+        try keychain.withDeadline { [self] in
+            let keys = try keychain.vaultKeys()
+            var items: [Item] = []
+            // The limit can stop the walk only if the results are in the order of the rows.
+            let limit = criteria.order == .created ? criteria.limit : nil
+            guard limit != 0 else { return [] }
+            try walk([criteria], keys, onDamage: { try passOver($0, $1, criteria.services, keys) }) { _, item in
+                items.append(item)
+                return items.count != limit
+            }
+            return criteria.arranged(items)
         }
-        return criteria.arranged(items)
     }
 
     /// Skips a damaged row under the rules of Keychain Services.

@@ -34,27 +34,29 @@ extension VaultRows {
         _ replacements: [(item: Item, replacement: Replacement)], changes: ItemAttributes, removing: [AttributeName],
         mustBeUnchanged: Bool = false
     ) throws {
-        let keys = try keychain.vaultKeys()
-        let parts = try replacements.map { try ReplacedItem($0.item, by: $0.replacement, changes, removing) }
-        var present: [TokenObject] = []
-        try keychain.writer(keys).create { objects in
-            present = objects
-            return parts.flatMap(\.objects)
-        } commit: { writer, added in
-            let objects = present + TokenStore.completing(added)
-            let versions = try parts.map { part in
-                let object = part.objects.first.flatMap { new in objects.first { new.isSame(as: $0) } }
-                guard part.objects.isEmpty || object != nil else {
-                    throw KeychainError(.tokenContractViolation, "the token made an object and does not show it.")
+        try keychain.withDeadline { [self] in
+            let keys = try keychain.vaultKeys()
+            let parts = try replacements.map { try ReplacedItem($0.item, by: $0.replacement, changes, removing) }
+            var present: [TokenObject] = []
+            try keychain.writer(keys).create { objects in
+                present = objects
+                return parts.flatMap(\.objects)
+            } commit: { writer, added in
+                let objects = present + TokenStore.completing(added)
+                let versions = try parts.map { part in
+                    let object = part.objects.first.flatMap { new in objects.first { new.isSame(as: $0) } }
+                    guard part.objects.isEmpty || object != nil else {
+                        throw KeychainError(.tokenContractViolation, "the token made an object and does not show it.")
+                    }
+                    if mustBeUnchanged { try requireUnchanged(part.item, part.identity, writer, keys) }
+                    return (try newRow(part, of: object, writer, keys), part.item)
                 }
-                if mustBeUnchanged { try requireUnchanged(part.item, part.identity, writer, keys) }
-                return (try newRow(part, of: object, writer, keys), part.item)
+                try replaceRows(versions, ServicesRules(defaults: [:]), writer, keys)
+                try markUnclaimed(parts.compactMap(\.item.object), among: present, writer, keys)
             }
-            try replaceRows(versions, ServicesRules(defaults: [:]), writer, keys)
-            try markUnclaimed(parts.compactMap(\.item.object), among: present, writer, keys)
+            // The replacement is complete. If the token cannot destroy an old object now, the next change tries again.
+            try? keychain.writer(keys).recover(until: keychain.deadline)
         }
-        // The replacement is complete. If the token cannot destroy an old object now, the next change tries again.
-        try? keychain.writer(keys).recover(until: keychain.deadline)
     }
 
     /// Replaces items by values that depend on them, all or none. It starts over if another process changed one of

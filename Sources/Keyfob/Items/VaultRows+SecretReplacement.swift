@@ -11,25 +11,27 @@ extension VaultRows {
     ///   Nothing is written then.
     @available(*, noasync, message: "call it from a thread of your own")
     package func replaceSecret(of item: Item, _ old: SecretBytes, with new: SecretBytes) throws {
-        guard let reference = item.reference, !item.itemClass.livesOnToken else {
-            throw KeychainError(.invalidArgument, "the item is not a password that was added.")
-        }
-        let keys = try keychain.vaultKeys()
-        let criteria = try Criteria(reference).normalized()
-        let title = item.attributes.title(of: item.itemClass)
-        _ = try replacingRows(nil, keys) {
-            let found = try keychain.store.read(keys.tree) { try rowsToChange(criteria, $0, keys) }
-            guard let one = found.first else {
-                throw KeychainError(
-                    .itemNotFound, "\"\(title)\" was removed meanwhile.", details: ["keychain": keychain.name])
+        try keychain.withDeadline { [self] in
+            guard let reference = item.reference, !item.itemClass.livesOnToken else {
+                throw KeychainError(.invalidArgument, "the item is not a password that was added.")
             }
-            guard try openSecret(one.row, item.itemClass, keys) ?? SecretBytes([]) == old else {
-                throw KeychainError(
-                    .vaultBusy,
-                    "\"\(title)\" in keychain \"\(keychain.name)\" was changed by another process in the meantime; "
-                        + "nothing was stored.", details: ["keychain": keychain.name])
+            let keys = try keychain.vaultKeys()
+            let criteria = try Criteria(reference).normalized()
+            let title = item.attributes.title(of: item.itemClass)
+            _ = try replacingRows(nil, keys) {
+                let found = try keychain.store.read(keys.tree) { try rowsToChange(criteria, $0, keys) }
+                guard let one = found.first else {
+                    throw KeychainError(
+                        .itemNotFound, "\"\(title)\" was removed meanwhile.", details: ["keychain": keychain.name])
+                }
+                guard try openSecret(one.row, item.itemClass, keys) ?? SecretBytes([]) == old else {
+                    throw KeychainError(
+                        .vaultBusy,
+                        "\"\(title)\" in keychain \"\(keychain.name)\" was changed by another process in the meantime; "
+                            + "nothing was stored.", details: ["keychain": keychain.name])
+                }
+                return try nextVersions(found, criteria, changes: [:], removing: [], secret: new, keys)
             }
-            return try nextVersions(found, criteria, changes: [:], removing: [], secret: new, keys)
         }
     }
 }

@@ -13,13 +13,16 @@ extension VaultRows {
     /// - Throws: `KeychainError`; the errors of `add(_:secret:)` for passwords; `invalidArgument` for an identity.
     @available(*, noasync, message: "call it from a thread of your own")
     package func addToVault(_ item: Item, secret: SecretBytes?) throws -> Item {
-        guard item.itemClass != .identity else {
-            throw KeychainError(.invalidArgument, "an identity is a certificate and a key, and has no row of its own.")
+        try keychain.withDeadline { [self] in
+            guard item.itemClass != .identity else {
+                throw KeychainError(
+                    .invalidArgument, "an identity is a certificate and a key, and has no row of its own.")
+            }
+            guard let added = try addRows([(item, secret)], replacesDead: true).first else {
+                throw KeychainError(.failed, "nothing was added.")
+            }
+            return added
         }
-        guard let added = try addRows([(item, secret)], replacesDead: true).first else {
-            throw KeychainError(.failed, "nothing was added.")
-        }
-        return added
     }
 
     /// The first matching password, in the order of the vault.
@@ -38,22 +41,24 @@ extension VaultRows {
     /// - Throws: `KeychainError`; the errors of `findItems(_:)` and `secret(of:)`, except for damaged rows.
     @available(*, noasync, message: "call it from a thread of your own")
     package func firstPassword(coerced criteria: Criteria) throws -> FirstPassword {
-        let keys = try keychain.vaultKeys()
-        var found: (row: SealedRow, item: Item)?
-        var isDamaged = false
-        try keychain.store.read(keys.tree) { reader in
-            try forEachRow(
-                criteria, keys, reader: reader, withSecrets: true, onDamage: { _, _ in isDamaged = true }
-            ) { row, item in
-                found = (row, item)
-                return false
+        try keychain.withDeadline { [self] in
+            let keys = try keychain.vaultKeys()
+            var found: (row: SealedRow, item: Item)?
+            var isDamaged = false
+            try keychain.store.read(keys.tree) { reader in
+                try forEachRow(
+                    criteria, keys, reader: reader, withSecrets: true, onDamage: { _, _ in isDamaged = true }
+                ) { row, item in
+                    found = (row, item)
+                    return false
+                }
             }
+            guard !isDamaged else { return .damaged }
+            guard let (row, item) = found else { return .none }
+            do { return .found(item, try openSecret(row, item.itemClass, keys)) } catch let error as KeychainError
+                where error.code == .vaultDamaged
+            { return .damaged }
         }
-        guard !isDamaged else { return .damaged }
-        guard let (row, item) = found else { return .none }
-        do { return .found(item, try openSecret(row, item.itemClass, keys)) } catch let error as KeychainError
-            where error.code == .vaultDamaged
-        { return .damaged }
     }
 }
 

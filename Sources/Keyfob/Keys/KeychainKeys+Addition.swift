@@ -20,9 +20,12 @@ extension KeychainKeys {
         _ key: PrivateKey, _ attributes: ItemAttributes, isExtractable: Bool,
         existing requirement: ExistingKeyPolicy = .any
     ) throws -> KeyItem {
-        let pair = try NewObject.pair(
-            key, label: [UInt8](attributes[.label]?.labelBytes ?? Data()), subject: nil, isExtractable: isExtractable)
-        return try add(attributes, pair.privateKey, with: pair.publicKey, existing: requirement)
+        try keychain.withDeadline { [self] in
+            let pair = try NewObject.pair(
+                key, label: [UInt8](attributes[.label]?.labelBytes ?? Data()), subject: nil,
+                isExtractable: isExtractable)
+            return try add(attributes, pair.privateKey, with: pair.publicKey, existing: requirement)
+        }
     }
 
     /// Stores a public key, or makes an item of the public half of a private key on the token.
@@ -31,8 +34,10 @@ extension KeychainKeys {
     ///   `tokenContractViolation`, `tokenFull`, and the errors of `unlock()`.
     @available(*, noasync, message: "call it from a thread of your own")
     package func add(_ key: PublicKey, _ attributes: ItemAttributes) throws -> KeyItem {
-        let object = try NewObject(publicKey: key, label: [UInt8](attributes[.label]?.labelBytes ?? Data()))
-        return try add(attributes, object, with: nil, existing: .any)
+        try keychain.withDeadline { [self] in
+            let object = try NewObject(publicKey: key, label: [UInt8](attributes[.label]?.labelBytes ?? Data()))
+            return try add(attributes, object, with: nil, existing: .any)
+        }
     }
 
     /// Makes another item of a private key that is already on the token.
@@ -44,22 +49,24 @@ extension KeychainKeys {
     package func add(
         onToken publicKey: PublicKey, _ attributes: ItemAttributes, existing requirement: ExistingKeyPolicy
     ) throws -> KeyItem {
-        let keys = try keychain.vaultKeys()
-        let attributes = try Self.recordable(attributes)
-        var found: TokenObject?
-        let recorded = try keychain.writer(keys).changeRows { objects in
-            found = objects.first {
-                $0.objectClass == .privateKey && $0.keyIdentifier == publicKey.identifier
+        try keychain.withDeadline { [self] in
+            let keys = try keychain.vaultKeys()
+            let attributes = try Self.recordable(attributes)
+            var found: TokenObject?
+            let recorded = try keychain.writer(keys).changeRows { objects in
+                found = objects.first {
+                    $0.objectClass == .privateKey && $0.keyIdentifier == publicKey.identifier
+                }
+                if let found { try require(requirement, of: found, attributes) }
+            } commit: { writer in
+                guard let found else {
+                    throw KeychainError(.itemNotFound, "the key is not on token \"\(keychain.token.label)\".")
+                }
+                try refuseTwin(of: found, attributes, writer, keys)
+                return try keychain.tokenItems.recordItem(Item(.key, attributes), found, writer, keys, isNew: false)
             }
-            if let found { try require(requirement, of: found, attributes) }
-        } commit: { writer in
-            guard let found else {
-                throw KeychainError(.itemNotFound, "the key is not on token \"\(keychain.token.label)\".")
-            }
-            try refuseTwin(of: found, attributes, writer, keys)
-            return try keychain.tokenItems.recordItem(Item(.key, attributes), found, writer, keys, isNew: false)
+            return KeyItem(item: recorded)
         }
-        return KeyItem(item: recorded)
     }
 
     private func add(

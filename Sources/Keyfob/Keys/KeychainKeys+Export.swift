@@ -9,10 +9,12 @@ extension KeychainKeys {
     ///   token, `mechanismUnsupported`, and the errors of `unlock()`.
     @available(*, noasync, message: "call it from a thread of your own")
     package func export(_ item: Item) throws -> PrivateKey {
-        guard let object = item.object, object.objectClass == .privateKey else {
-            throw KeychainError(.invalidArgument, "the item is not a private key on the token.")
+        try keychain.withDeadline { [self] in
+            guard let object = item.object, object.objectClass == .privateKey else {
+                throw KeychainError(.invalidArgument, "the item is not a private key on the token.")
+            }
+            return try export(object)
         }
-        return try export(object)
     }
 
     /// Exports a private key from the token; only if it is extractable.

@@ -26,14 +26,12 @@ extension KeychainKeys {
         _ specification: KeySpecification, label: String, applicationTag: Data? = nil, isExtractable: Bool = false,
         isLabelUnique: Bool = false
     ) throws -> KeyItem {
-        try keychain.withDeadline { [self] in
-            var attributes: ItemAttributes = [.label: .string(label)]
-            attributes[.applicationTag] = applicationTag.map { .data($0) }
-            return try generate(
-                specification, attributes,
-                publicAttributes: nil, isExtractable: isExtractable, isLabelUnique: isLabelUnique
-            ).privateKey
-        }
+        var attributes: ItemAttributes = [.label: .string(label)]
+        attributes[.applicationTag] = applicationTag.map { .data($0) }
+        return try generate(
+            specification, attributes,
+            publicAttributes: nil, isExtractable: isExtractable, isLabelUnique: isLabelUnique
+        ).privateKey
     }
 
     /// Generates a key on the token with arbitrary attributes, and also records an item for the public half if it is
@@ -46,26 +44,28 @@ extension KeychainKeys {
         _ specification: KeySpecification, _ attributes: ItemAttributes, publicAttributes: ItemAttributes?,
         isExtractable: Bool = false, isLabelUnique: Bool = false, awaitsCertificate: Bool = false
     ) throws -> (privateKey: KeyItem, publicKey: KeyItem?) {
-        try specification.validate()
-        let keys = try keychain.vaultKeys()
-        let attributes = try Self.recordable(attributes)
-        let publicAttributes = try publicAttributes.map { try Self.recordable($0) }
-        let label = [UInt8](attributes[.label]?.labelBytes ?? Data())
-        let publicLabel = publicAttributes.map { [UInt8]($0[.label]?.labelBytes ?? Data()) } ?? label
-        let recorded: (privateKey: Item, publicKey: Item?)
-        do {
-            recorded = try keychain.token.retryingMomentaryFailures {
-                try generate(
-                    specification, attributes, publicAttributes, labels: (label, publicLabel),
-                    isExtractable: isExtractable, isLabelUnique: isLabelUnique, awaitsCertificate: awaitsCertificate,
-                    keys)
+        try keychain.withDeadline { [self] in
+            try specification.validate()
+            let keys = try keychain.vaultKeys()
+            let attributes = try Self.recordable(attributes)
+            let publicAttributes = try publicAttributes.map { try Self.recordable($0) }
+            let label = [UInt8](attributes[.label]?.labelBytes ?? Data())
+            let publicLabel = publicAttributes.map { [UInt8]($0[.label]?.labelBytes ?? Data()) } ?? label
+            let recorded: (privateKey: Item, publicKey: Item?)
+            do {
+                recorded = try keychain.token.retryingMomentaryFailures {
+                    try generate(
+                        specification, attributes, publicAttributes, labels: (label, publicLabel),
+                        isExtractable: isExtractable, isLabelUnique: isLabelUnique,
+                        awaitsCertificate: awaitsCertificate, keys)
+                }
+            } catch let error as KeychainError where error.code == .mechanismUnsupported {
+                // A key that was made and does not sign says so itself.
+                if let cause = error.cause as? PKCS11Error, cause.isRefusalOfMechanism { throw error }
+                throw try unsupported(specification, error)
             }
-        } catch let error as KeychainError where error.code == .mechanismUnsupported {
-            // A key that was made and does not sign says so itself.
-            if let cause = error.cause as? PKCS11Error, cause.isRefusalOfMechanism { throw error }
-            throw try unsupported(specification, error)
+            return (KeyItem(item: recorded.privateKey), recorded.publicKey.map { KeyItem(item: $0) })
         }
-        return (KeyItem(item: recorded.privateKey), recorded.publicKey.map { KeyItem(item: $0) })
     }
 
     /// Generates and records the key in one change of the token.
