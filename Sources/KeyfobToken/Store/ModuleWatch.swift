@@ -26,6 +26,8 @@ package enum ModuleWatch {
     private static let interval = Duration.milliseconds(100)
     /// Threads for blocking callers. Each caller waits for one, so there are no more than callers.
     private static let blocking = BlockingExecutor(width: 64)
+    /// The process that has these threads. A forked child has none of them.
+    private static let process = getpid()
 
     /// Runs `body` on a thread of `executor`.
     ///
@@ -38,23 +40,20 @@ package enum ModuleWatch {
     package static func run<Output: Sendable>(
         on executor: BlockingExecutor = .shared, limit: Duration, _ body: @escaping @Sendable () throws -> Output
     ) async throws -> Output {
-        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Output, any Error>) in
+        let work = Lock(Optional(body))
+        return try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Output, any Error>) in
             let waiting = Lock(Optional(continuation))
+            let resume = { @Sendable (result: Result<Output, any Error>) in waiting.take()?.resume(with: result) }
             executor.start {
-                watch(body, limit: limit) { result in
-                    let continuation = waiting.withLock { waiting in
-                        defer { waiting = nil }
-                        return waiting
-                    }
-                    continuation?.resume(with: result)
-                }
+                guard let result = perform(work, limit: limit, onHang: { resume(.failure($0)) }) else { return }
+                resume(result)
             }
         }
     }
 
     /// Runs `body` on a thread of Keyfob while the caller's thread waits.
     ///
-    /// On a thread that already runs watched work, `body` runs at once.
+    /// On a thread that already runs watched work, and in a forked child, `body` runs at once.
     ///
     /// - Parameters:
     ///   - limit: The maximum duration of a single call of a module; at least ten minutes for calls that generate keys.
@@ -66,8 +65,9 @@ package enum ModuleWatch {
         limit: Duration, _ body: @escaping @Sendable () throws -> Output
     ) throws -> Output {
         let thread = UInt(pthread_self())
-        guard state.withLock({ $0.entries[thread] == nil }) else { return try body() }
+        guard process == getpid(), state.withLock({ $0.entries[thread] == nil }) else { return try body() }
         let stage = Lock(Stage<Output>.queued)
+        let work = Lock(Optional(body))
         blocking.start {
             let isWanted = stage.withLock { stage in
                 guard case .queued = stage else { return false }
@@ -76,13 +76,15 @@ package enum ModuleWatch {
             }
             guard isWanted else { return }
             stage.signal()
-            watch(body, limit: limit) { result in
-                stage.withLock { stage in
-                    // The first result counts.
-                    if case .running = stage { stage = .ended(result) }
-                }
+            var result = perform(work, limit: limit) { error in
+                stage.withLock { stage in if case .running = stage { stage = .ended(.failure(error)) } }
                 stage.signal()
             }
+            stage.withLock { stage in
+                if case .running = stage, let result { stage = .ended(result) }
+                result = nil
+            }
+            stage.signal()
         }
         let isQueued = stage.wait(until: .after(limit)) { stage -> Bool? in
             if case .queued = stage { nil } else { false }
@@ -114,15 +116,24 @@ package enum ModuleWatch {
         }
     }
 
-    /// Runs `body` on this thread and calls `end` with its result, or earlier with an error.
-    private static func watch<Output: Sendable>(
-        _ body: @Sendable () throws -> Output, limit: Duration,
-        _ end: @escaping @Sendable (Result<Output, any Error>) -> Void
-    ) {
-        begin(limit) { end(.failure(KeychainError.hanging($0, for: limit))) }
-        let result = Result { try body() }
-        state.withLock { $0.entries[UInt(pthread_self())] = nil }
-        end(result)
+    /// Runs the work on this thread.
+    ///
+    /// The caller may end the process as soon as it has the result. So the work, which may hold the last reference to a
+    /// keychain, is released before.
+    ///
+    /// - Parameters:
+    ///   - work: The work, which is taken out.
+    ///   - limit: The maximum duration of a single call of a module.
+    ///   - onHang: Called on another thread if a call has exceeded the limit.
+    /// - Returns: The result; `nil` if there was no work.
+    private static func perform<Output: Sendable>(
+        _ work: Lock<(@Sendable () throws -> Output)?>, limit: Duration,
+        onHang: @escaping @Sendable (KeychainError) -> Void
+    ) -> Result<Output, any Error>? {
+        guard let body = work.take() else { return nil }
+        begin(limit) { onHang(KeychainError.hanging($0, for: limit)) }
+        defer { state.withLock { $0.entries[UInt(pthread_self())] = nil } }
+        return Result { try body() }
     }
 
     private static func begin(_ limit: Duration, _ fail: @escaping @Sendable (PendingCall) -> Void) {
@@ -161,6 +172,16 @@ package enum ModuleWatch {
                 }
                 entry.fail?(age.call)
             }
+        }
+    }
+}
+
+extension Lock {
+    /// Takes the value out.
+    fileprivate func take<Wrapped: Sendable>() -> Wrapped? where Value == Wrapped? {
+        withLock { value in
+            defer { value = nil }
+            return value
         }
     }
 }
