@@ -92,14 +92,6 @@ struct PBMAC1 {
             }
         }
         guard isDerived else { throw OpenSSLError(draining: "PKCS5_PBKDF2_HMAC") }
-        var code = [UInt8](repeating: 0, count: digest.count)
-        var made = 0
-        let isMade = unsafe key.withUnsafeBytes { key in
-            unsafe EVP_Q_mac(
-                nil, "HMAC", nil, digest.name, nil, key.baseAddress, key.count, content, content.count, &code,
-                code.count, &made) != nil
-        }
-        guard isMade else { throw OpenSSLError(draining: "EVP_Q_mac") }
-        return constantTimeEqual(code, expected)
+        return constantTimeEqual(try digest.authenticationCode(of: content, key: key), expected)
     }
 }
