@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <link.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/vfs.h>
@@ -50,6 +51,8 @@ int keyfob_set_thread_name(const char *name) { return prctl(PR_SET_NAME, name, 0
 int keyfob_close_from(posix_spawn_file_actions_t *actions, int first) {
     return posix_spawn_file_actions_addclosefrom_np(actions, first);
 }
+
+int keyfob_memory_file(void) { return memfd_create("keyfob", MFD_CLOEXEC); }
 
 int keyfob_pipe(int *reading, int *writing) {
     int ends[2] = {-1, -1};

@@ -13,7 +13,7 @@ import Testing
             let label = prefix + (child.label ?? "?")
             // The wrappers of parsed values are recognised by their descriptions.
             let description = String(describing: child.value)
-            if child.label == "_selection" || child.label == "_global" {
+            if ["_selection", "_clipboard", "_global"].contains(child.label) {
                 return Mirror(reflecting: child.value).children.flatMap { Self.groups($0.value, label) }
             }
             return ["\(label)=\(description)"]

@@ -66,6 +66,9 @@ char **keyfob_environment(void);
 /// parent.
 void keyfob_signal_tree(pid_t root, int number);
 
+/// Creates a file in memory without a name, which is closed on exec; -1 with errno if that fails.
+int keyfob_memory_file(void);
+
 /// Creates a pipe whose ends are closed on exec.
 int keyfob_pipe(int *reading, int *writing);
 

@@ -89,6 +89,10 @@ import PKCS11
                     return .usage
                 }
             }
+            if arguments.first == ClipboardTimer.word {
+                ClipboardTimer.run(Array(arguments.dropFirst()))
+                return .success
+            }
             if let plain = PlainGet(arguments) {
                 try plain.run()
                 return .success

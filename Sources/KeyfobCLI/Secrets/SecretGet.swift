@@ -11,7 +11,7 @@ struct SecretGet: OutputCommand {
         "get", "Print a secret.",
         examples: Examples(
             "keyfob get db/prod",
-            "keyfob get db/prod --user app --json",
+            "keyfob get db/prod --user app --copy --for 30s",
             "keyfob get tls/session-key --raw > key.bin"),
         discussion: """
             Text is printed with a newline; binary values, and all values with --raw, are printed unchanged. NAME is \
@@ -34,6 +34,9 @@ struct SecretGet: OutputCommand {
         completion: .file())
     var output: String?
 
+    @OptionGroup(title: "Clipboard")
+    var clipboard: ClipboardOptions
+
     @OptionGroup(title: "Item")
     var selection: SecretSelection
 
@@ -42,9 +45,17 @@ struct SecretGet: OutputCommand {
 
     func run(_ output: Output) throws {
         try selection.check(name: name)
+        let target = try clipboard.target()
+        if target != nil, self.output != nil || raw || force {
+            throw UsageError("--copy and -o, --raw or --force exclude each other.", hint: "Give one of them.")
+        }
         let keychain = try global.openKeychain(warmsUpToken: true)
         let item = try selection.choice.one(name, in: keychain)
         let secret = try Self.secret(of: item, in: keychain)
+        if let target {
+            let members: Members = ["name": item.nameText, "user": item.userText, "keychain": keychain.name]
+            return try target.copy(secret, called: item.nameText, members, isDryRun: global.dryRun, output)
+        }
         if let file = self.output, file != "-" {
             if global.dryRun {
                 try output.say("Dry run: no file was written.")
