@@ -17,6 +17,18 @@ enum NameCompletion {
         }
     }
 
+    /// Names of one-time passwords in the keychain on the line, if it is unlocked.
+    static var oneTimePasswords: CompletionKind {
+        names { words, start in
+            let keychain = try open(words)
+            guard keychain.isUnlocked else { return [] }
+            let prefix = OneTimePasswordItem.prefix
+            return keychain.passwordNames(prefix: prefix + start, limit: .max, within: budget).compactMap {
+                $0.dropping(prefix: prefix)
+            }
+        }
+    }
+
     /// Names of keychains.
     static var keychains: CompletionKind {
         names { _, _ in try Keychains().listing().names }

@@ -18,9 +18,9 @@ struct KeyfobCommand: ParsableCommand {
         subcommands: [
             InitCommand.self, StatusCommand.self, UnlockCommand.self, LockCommand.self, SecretGet.self, SecretSet.self,
             SecretList.self, SecretRemove.self, SecretShow.self, SecretEdit.self, SecretGenerate.self, SecretCopy.self,
-            SecretCommand.self, RunCommand.self, InjectCommand.self, IdentityCommand.self, CertificateCommand.self,
-            KeyCommand.self, TrustCommand.self, TokenCommand.self, DoctorCommand.self, URICommand.self,
-            KeychainCommand.self, PlanCommand.self, ApplyCommand.self, ManifestCommand.self, HelperCommand.self,
-            ErrorCommand.self, CompletionCommand.self,
+            SecretCommand.self, OTPCommand.self, RunCommand.self, InjectCommand.self,
+            IdentityCommand.self, CertificateCommand.self, KeyCommand.self, TrustCommand.self, TokenCommand.self,
+            DoctorCommand.self, URICommand.self, KeychainCommand.self, PlanCommand.self, ApplyCommand.self,
+            ManifestCommand.self, HelperCommand.self, ErrorCommand.self, CompletionCommand.self,
         ])
 }

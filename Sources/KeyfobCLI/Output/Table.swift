@@ -117,3 +117,19 @@ struct Table: Sendable {
         return result + "\n"
     }
 }
+
+extension Table {
+    /// A table of two columns, with a row for each text or number that is not empty.
+    init(attributes members: Members) {
+        self.init([.init("ATTRIBUTE"), .init("VALUE")])
+        for member in members {
+            let text: String? =
+                switch member.value {
+                case .string(let text): text.isEmpty ? nil : text
+                case .integer(let number): String(number)
+                default: nil
+                }
+            if let text { add([.init(member.name), .init(text)]) }
+        }
+    }
+}

@@ -57,8 +57,10 @@ extension Item {
     /// `generic` or `internet`.
     var kindText: String { itemClass == .internetPassword ? "internet" : "generic" }
 
-    /// The kind with protocol, port and path, which distinguish passwords of one account at one server.
+    /// The kind with protocol, port and path, which distinguish passwords of one account at one server. A one-time
+    /// password has a kind of its own.
     var distinctKindText: String {
+        guard !OneTimePasswordItem.isOne(self) else { return "otp" }
         let details = (schemeText ?? "") + placeText
         return itemClass != .internetPassword || details.isEmpty ? kindText : "\(kindText) \(details)"
     }

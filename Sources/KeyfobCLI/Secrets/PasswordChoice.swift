@@ -198,6 +198,13 @@ extension Keychain {
         if let nearest, !nearest.isIdentical(to: name) {
             remedies.insert(Remedy("Did you mean \"\(TerminalSafe.text(nearest))\"?"), at: 0)
         }
+        // Errors of the search are ignored, because it only selects a hint.
+        if let codes = try? passwords(.genericPassword, having: .service, OneTimePasswordItem.prefix + name),
+            codes.contains(where: OneTimePasswordItem.isOne)
+        {
+            let command = Wording(keychain: self.name).keyfob("otp get " + ShellWord.operand(name))
+            remedies.insert(Remedy("A one-time password has this name: \(command)"), at: 0)
+        }
         let account = user.map { " of \"\(TerminalSafe.text($0))\"" } ?? ""
         return KeychainError(
             .itemNotFound, "no item \"\(TerminalSafe.text(name))\"\(account) in keychain \"\(self.name)\".",

@@ -47,6 +47,7 @@ struct PlainGet {
         // Done while another thread opens the token, for which this thread has to wait anyway.
         HangWatch.begin()
         let item = try PasswordChoice().one(name, in: keychain)
+        try item.requireNoOneTimePassword(in: keychain)
         // Never released: the process is about to end, and the kernel closes open files much faster.
         _ = unsafe Unmanaged.passRetained(keychain)
         try SecretGet.print(SecretGet.secret(of: item, in: keychain))

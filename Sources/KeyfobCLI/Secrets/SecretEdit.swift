@@ -37,6 +37,7 @@ struct SecretEdit: OutputCommand {
         try selection.check(name: name)
         let keychain = try global.openKeychain()
         let item = try selection.choice.one(name, for: .replacing, in: keychain)
+        try item.requireNoOneTimePassword(in: keychain)
         let old = try keychain.secret(of: item) ?? SecretBytes([])
         guard SensitiveOutput.isReadable(old) else {
             throw KeychainError(

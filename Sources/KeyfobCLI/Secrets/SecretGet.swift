@@ -51,6 +51,7 @@ struct SecretGet: OutputCommand {
         }
         let keychain = try global.openKeychain(warmsUpToken: true)
         let item = try selection.choice.one(name, in: keychain)
+        try item.requireNoOneTimePassword(in: keychain)
         let secret = try Self.secret(of: item, in: keychain)
         if let target {
             let members: Members = ["name": item.nameText, "user": item.userText, "keychain": keychain.name]

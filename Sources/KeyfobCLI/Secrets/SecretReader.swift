@@ -8,7 +8,8 @@ struct SecretReader {
     private var keychains: [(name: String?, keychain: Keychain)] = []
     /// By the text of the reference. `Data` as a key, because texts that look alike may be different names.
     private var values: [Data: SecretBytes] = [:]
-    /// The secrets that were read, by the persistent reference of the item, which names its vault.
+    /// The secrets that were read, by the persistent reference of the item, which names its vault; codes by the text
+    /// of the reference.
     private var secretsByItem: [Data: SecretBytes] = [:]
 
     /// Opens the keychain that the options select, if one of the references needs it.
@@ -19,7 +20,7 @@ struct SecretReader {
     init(for references: [SecretReference], _ global: GlobalOptions) throws {
         self.global = global
         guard references.contains(where: { $0.keychain == nil }) else { return }
-        let needsToken = references.contains { $0.field == .secret }
+        let needsToken = references.contains { [.secret, .otp].contains($0.field) }
         keychains.append((nil, try global.openKeychain(warmsUpToken: needsToken)))
     }
 
@@ -34,8 +35,15 @@ struct SecretReader {
         let key = Data(reference.description.utf8)
         if let known = values[key] { return known }
         let keychain = try keychain(reference.keychain)
-        let item = try reference.choice.one(reference.name, in: keychain)
-        let value = try self.value(reference.field, of: item, in: keychain)
+        let value: SecretBytes
+        if reference.field == .otp {
+            let item = try OTPSelection.one(reference.name, user: reference.choice.user, in: keychain)
+            value = SecretBytes(utf8: try keychain.oneTimePassword(of: item).code(at: Date()).text)
+            secretsByItem[key] = value
+        } else {
+            let item = try reference.choice.one(reference.name, in: keychain)
+            value = try self.value(reference.field, of: item, in: keychain)
+        }
         values[key] = value
         return value
     }
@@ -54,6 +62,7 @@ struct SecretReader {
             }
             return SecretBytes(utf8: text)
         }
+        try item.requireNoOneTimePassword(in: keychain)
         if let reference = item.reference, let known = secretsByItem[reference.data] { return known }
         let secret = try SecretGet.secret(of: item, in: keychain)
         secretsByItem[item.reference?.data ?? Data("\(keychain.name)/\(secretsByItem.count)".utf8)] = secret
@@ -80,7 +89,7 @@ extension Item {
     /// An attribute that a reference can name; `nil` if the item's class does not have it.
     fileprivate func text(ofField field: SecretReference.Field) -> String? {
         switch field {
-        case .secret: nil
+        case .secret, .otp: nil
         case .user: userText
         case .url: itemClass == .internetPassword ? addressText : nil
         case .server: text(.server)

@@ -5,8 +5,9 @@ import KeyfobPrimitives
 /// A reference to a password: `keyfob://ITEM[?NAME=VALUE[&NAME=VALUE…]]`.
 ///
 /// ITEM is the name that `keyfob ls` shows, slashes included. `keychain` names the keychain, and `field` an attribute
-/// instead of the secret. `user`, `kind`, `server`, `protocol`, `port` and `path` choose among items of one name, as
-/// the options of `keyfob get` do.
+/// instead of the secret. With `field=otp`, ITEM is a one-time password as `keyfob otp ls` shows it, and its current
+/// code is meant. `user`, `kind`, `server`, `protocol`, `port` and `path` choose among items of one name, as the
+/// options of `keyfob get` do.
 ///
 /// A `%` and two hexadecimal digits stand for one byte. So `%` itself is `%25`, a `?` in ITEM is `%3F`, and an `&` in a
 /// value is `%26`. All other characters stand for themselves, except control characters, which are refused.
@@ -16,7 +17,7 @@ struct SecretReference {
 
     /// What a reference means of an item.
     enum Field: String, CaseIterable {
-        case secret, user, url, server, `protocol`, port, path, label, comment
+        case secret, otp, user, url, server, `protocol`, port, path, label, comment
     }
 
     /// The name of the item.

@@ -54,6 +54,18 @@ struct SecretSelection: ParsableArguments {
             hint: "Leave that out, and name the keychain with -k.")
     }
 
+    /// Refuses a name that lists show for a one-time password.
+    ///
+    /// - Throws: `UsageError`.
+    static func requireNoOneTimePassword(_ name: String) throws {
+        guard let other = name.dropping(prefix: OneTimePasswordItem.prefix) else { return }
+        throw UsageError(
+            "names that begin with \"\(OneTimePasswordItem.prefix)\" are those of one-time passwords; "
+                + "nothing was stored.",
+            hint: "For a one-time password: "
+                + Wording.selected.keyfob("otp set " + (other.isEmpty ? "NAME" : ShellWord.operand(other))))
+    }
+
     /// Refuses a name that would not be stored. With a server, the name becomes the label, unless `--label` gives
     /// another one.
     ///
@@ -67,9 +79,11 @@ struct SecretSelection: ParsableArguments {
 
     /// Creates the item to add.
     ///
-    /// - Throws: `UsageError` for a name that is reserved for references, or that would not be stored.
+    /// - Throws: `UsageError` for a name that is reserved for references or one-time passwords, or that would not be
+    ///   stored.
     func newItem(_ name: String, label: String?, comment: String?) throws -> Item {
         try Self.requireNoReference(name)
+        try Self.requireNoOneTimePassword(name)
         var item: Item
         if choice.isInternet {
             if let server { try Self.requireOneName(name, server: server, label: label) }

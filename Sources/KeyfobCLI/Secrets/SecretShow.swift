@@ -40,27 +40,15 @@ struct SecretShow: OutputCommand {
         }
         var members =
             item.members + ["comment": item.value(.comment), "keychain": keychain.name] + item.referenceMembers
-        if reveal { members += SecretGet.member(try SecretGet.secret(of: item, in: keychain)) }
+        if reveal {
+            try item.requireNoOneTimePassword(in: keychain)
+            members += SecretGet.member(try SecretGet.secret(of: item, in: keychain))
+        }
         // Documents have UTC.
         let local: Members = [
             "created": item.attributes[.creationDate]?.date.map { RFC3339.local(from: $0) },
             "modified": item.modified.map { RFC3339.local(from: $0) },
         ]
-        try output.emit(Document(members), table: Self.table(members.replacing(local)))
-    }
-
-    /// One row for each member that has a value.
-    private static func table(_ members: Members) -> Table {
-        var table = Table([.init("ATTRIBUTE"), .init("VALUE")])
-        for member in members {
-            let text: String? =
-                switch member.value {
-                case .string(let text): text.isEmpty ? nil : text
-                case .integer(let number): String(number)
-                default: nil
-                }
-            if let text { table.add([.init(member.name), .init(text)]) }
-        }
-        return table
+        try output.emit(Document(members), table: Table(attributes: members.replacing(local)))
     }
 }

@@ -174,9 +174,12 @@ struct SecretStoring: ParsableArguments {
 
     /// Prints what was done.
     ///
-    /// - Parameter name: The name that the user typed.
+    /// - Parameters:
+    ///   - name: The name that the user typed.
+    ///   - known: Members of the document that have other values than `members` gives them.
     static func report(
-        _ outcome: Outcome, _ name: String, _ item: Item, _ keychain: Keychain, isDryRun: Bool, _ output: Output
+        _ outcome: Outcome, _ name: String, _ item: Item, _ keychain: Keychain, isDryRun: Bool, _ output: Output,
+        replacing known: Members = [:]
     ) throws {
         let shown = TerminalSafe.text(name)
         let sentence =
@@ -186,7 +189,7 @@ struct SecretStoring: ParsableArguments {
             case .kept: "Unchanged: \(shown) exists in"
             }
         try output.emit(
-            Document(members(outcome, item, keychain, isDryRun: isDryRun)),
+            Document(members(outcome, item, keychain, isDryRun: isDryRun).replacing(known)),
             sentence: "\(sentence) \"\(keychain.name)\".")
     }
 }

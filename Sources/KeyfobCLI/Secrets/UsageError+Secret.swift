@@ -7,9 +7,10 @@ extension UsageError {
     /// - Parameters:
     ///   - item: The name before the secret, for the hint.
     ///   - options: The options that select the item, each with a leading space.
-    static func secretOnCommandLine(item: String, options: String = "") -> UsageError {
+    ///   - verb: The command.
+    static func secretOnCommandLine(item: String, options: String = "", verb: String = "set") -> UsageError {
         func command(_ more: String) -> String {
-            Wording.selected.keyfob("set " + ShellWord.operand(item, with: options + more))
+            Wording.selected.keyfob(verb + " " + ShellWord.operand(item, with: options + more))
         }
         return UsageError(
             "secret values are not accepted on the command line, where other users can read them.",

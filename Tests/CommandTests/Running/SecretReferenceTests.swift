@@ -24,7 +24,7 @@ import Testing
         Row(text: "keyfob://100%25&more=1", name: "100%&more=1"),
         Row(text: "keyfob://caf%C3%A9", name: "café"),
         Row(text: "keyfob://\u{301}x", name: "\u{301}x"),
-        Row(text: "keyfob://a?field=user", name: "a", field: .user),
+        Row(text: "keyfob://a?field=user", name: "a", field: .user), Row(text: "keyfob://a?field=otp", name: "a", field: .otp),
         Row(text: "keyfob://a?keychain=site&user=x%26y=z", name: "a", keychain: "site", user: "x&y=z"),
         Row(text: "keyfob://a?user=", name: "a", user: ""),
         Row(text: "keyfob://a?path=/p?q=1", name: "a", path: "/p?q=1"),
