@@ -9,7 +9,8 @@ import Testing
         "init", "status", "keychain ls", "keychain show", "keychain default", "keychain default login",
         "keychain check", "keychain settings", "keychain create site --unattended", "lock --all", "status --all",
         "secret generate a --print",
-        "secret generate b --kind internet", "ls", "get a", "secret show b --reveal", "secret copy a c", "rm c -y",
+        "secret generate b --kind internet", "ls", "get a", "secret show b --reveal", "secret copy a c", "mv c d", "find d", "rm d -y",
+        "otp set o --from-env SEED", "otp get o", "otp ls", "otp show o --reveal", "otp rm o -y",
         "key generate k", "key ls", "key show k", "key pub k", "key csr k --cn k", "key rm k -y",
         "identity create root --cn Root --authority --self-signed --lifetime 90d", "trust add root",
         "identity create web --dns web.example --issuer root --lifetime 30d", "identity ls", "identity show web",
@@ -26,7 +27,8 @@ import Testing
         var lines = ""
         for command in Self.commands {
             let words = ["--json"] + command.split(separator: " ").map(String.init)
-            let result = try Tool.keyfob(words, environment: home.environment).run()
+            let variables = ["SEED": "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"]
+            let result = try Tool.keyfob(words, environment: home.environment.merging(variables) { $1 }).run()
             try #require(result.status == 0, "\(command): \(result.error)")
             lines += command + "\t" + result.output
         }

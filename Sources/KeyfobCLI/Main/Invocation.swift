@@ -151,9 +151,8 @@ struct Invocation {
 
     /// Verbs of similar programs, and the commands that do the same.
     private static let translations = [
-        "mv": "keyfob copy OLD NEW && keyfob rm OLD", "rename": "keyfob copy OLD NEW && keyfob rm OLD",
-        "move": "keyfob copy OLD NEW && keyfob rm OLD", "find": "keyfob ls PREFIX", "search": "keyfob ls PREFIX",
-        "grep": "keyfob ls PREFIX", "add": "keyfob set NAME", "insert": "keyfob set NAME", "put": "keyfob set NAME",
+        "grep": "keyfob find TEXT", "totp": "keyfob otp get NAME", "code": "keyfob otp get NAME",
+        "add": "keyfob set NAME", "insert": "keyfob set NAME", "put": "keyfob set NAME",
         "store": "keyfob set NAME", "new": "keyfob set NAME", "cat": "keyfob get NAME", "read": "keyfob get NAME",
         "passwd": "keyfob keychain passphrase", "password": "keyfob keychain passphrase",
     ]

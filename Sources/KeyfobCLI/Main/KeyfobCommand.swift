@@ -18,7 +18,7 @@ struct KeyfobCommand: ParsableCommand {
         subcommands: [
             InitCommand.self, StatusCommand.self, UnlockCommand.self, LockCommand.self, SecretGet.self, SecretSet.self,
             SecretList.self, SecretRemove.self, SecretShow.self, SecretEdit.self, SecretGenerate.self, SecretCopy.self,
-            SecretCommand.self, OTPCommand.self, RunCommand.self, InjectCommand.self,
+            SecretMove.self, SecretFind.self, SecretCommand.self, OTPCommand.self, RunCommand.self, InjectCommand.self,
             IdentityCommand.self, CertificateCommand.self, KeyCommand.self, TrustCommand.self, TokenCommand.self,
             DoctorCommand.self, URICommand.self, KeychainCommand.self, PlanCommand.self, ApplyCommand.self,
             ManifestCommand.self, HelperCommand.self, ErrorCommand.self, CompletionCommand.self,

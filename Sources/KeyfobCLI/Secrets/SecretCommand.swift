@@ -10,6 +10,6 @@ struct SecretCommand: ParsableCommand {
             "keyfob secret ls db/"),
         subcommands: [
             SecretSet.self, SecretGet.self, SecretShow.self, SecretList.self, SecretRemove.self, SecretEdit.self,
-            SecretGenerate.self, SecretCopy.self,
+            SecretGenerate.self, SecretCopy.self, SecretMove.self, SecretFind.self,
         ])
 }

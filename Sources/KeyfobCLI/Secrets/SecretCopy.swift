@@ -48,10 +48,7 @@ struct SecretCopy: OutputCommand {
                 "a copy needs another name or another keychain.",
                 hint: "\(Wording.selected.keyfob("secret copy NAME NEW-NAME")), or --to KEYCHAIN")
         }
-        if let newName {
-            try selection.check(name: newName)
-            try SecretSelection.requireNoReference(newName)
-        }
+        if let newName { try selection.check(name: newName) }
         let source = try global.openKeychain()
         var target = source
         if let to, to != source.name {
@@ -60,6 +57,7 @@ struct SecretCopy: OutputCommand {
             target = try Keychain.open(to, options: options)
         }
         let stored = try selection.choice.one(name, in: source)
+        if let newName { try SecretSelection.requireUsable(newName, for: stored) }
         if let newName, stored.itemClass == .internetPassword, !stored.hasText(.server, name) {
             try SecretSelection.requireOneName(newName, server: stored.text(.server), label: storing.label)
         }
@@ -97,14 +95,7 @@ struct SecretCopy: OutputCommand {
     /// Returns the item with its new name and otherwise the same attributes.
     private func copy(of stored: Item) -> Item {
         var item = Self.described(stored)
-        if let newName {
-            if item.itemClass == .genericPassword {
-                item.attributes[.service] = .string(newName)
-            } else if stored.hasText(.server, name) {
-                item.attributes[.server] = .string(newName)
-            }
-            item.attributes[.label] = .string(newName)
-        }
+        if let newName { item = item.renamed(from: name, to: newName) }
         if let label = storing.label { item.attributes[.label] = .string(label) }
         if let comment = storing.comment { item.attributes[.comment] = .string(comment) }
         return item

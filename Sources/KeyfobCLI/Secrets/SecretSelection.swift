@@ -66,6 +66,18 @@ struct SecretSelection: ParsableArguments {
                 + Wording.selected.keyfob("otp set " + (other.isEmpty ? "NAME" : ShellWord.operand(other))))
     }
 
+    /// Refuses a new name that commands could not find, or would take for an item of another kind.
+    ///
+    /// - Throws: `UsageError`.
+    static func requireUsable(_ name: String, for item: Item) throws {
+        try requireNoReference(name)
+        guard OneTimePasswordItem.isOne(item) else { return try requireNoOneTimePassword(name) }
+        guard name.dropping(prefix: OneTimePasswordItem.prefix)?.isEmpty != false else { return }
+        throw UsageError(
+            "the name of a one-time password begins with \"\(OneTimePasswordItem.prefix)\"; nothing was stored.",
+            hint: "Use \(ShellWord.quoted(OneTimePasswordItem.prefix + name))")
+    }
+
     /// Refuses a name that would not be stored. With a server, the name becomes the label, unless `--label` gives
     /// another one.
     ///

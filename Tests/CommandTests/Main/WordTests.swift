@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("mv", "keyfob copy OLD NEW && keyfob rm OLD"), ("find", "keyfob ls PREFIX"), ("add", "keyfob set NAME"),
+        ("totp", "keyfob otp get NAME"), ("grep", "keyfob find TEXT"), ("add", "keyfob set NAME"),
         ("passwd", "keyfob keychain passphrase"),
     ])
     func `a verb of another program is answered with the command`(word: String, command: String) throws {
