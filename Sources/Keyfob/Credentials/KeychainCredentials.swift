@@ -35,7 +35,7 @@ extension KeychainCredentials {
     package func find(
         _ address: CredentialAddress, user: String? = nil, paths: Paths = .same
     ) throws -> [InternetPassword] {
-        let found = try all(on: address.server).filter { password, place in
+        func isMatch(_ password: InternetPassword, _ place: CredentialAddress) -> Bool {
             // Byte by byte, as the keychain tells accounts apart.
             if let user, !password.account.utf8.elementsEqual(user.utf8) { return false }
             return switch paths {
@@ -44,6 +44,10 @@ extension KeychainCredentials {
             case .all: place.sharesServer(with: address)
             }
         }
+        // The index knows only the exact spelling of a server, and most are stored in lower case. The others are read
+        // only if no such item matches.
+        var found = try all(on: address.server).filter { isMatch($0.password, $0.address) }
+        if found.isEmpty { found = try all().filter { isMatch($0.password, $0.address) } }
         // Not all sorts keep the order of equal elements.
         return found.enumerated().sorted { left, right in
             let (first, second) = (left.element.address.path, right.element.address.path)

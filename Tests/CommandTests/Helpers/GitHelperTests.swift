@@ -76,6 +76,19 @@ import Testing
         #expect(try git("get", "protocol=https", "host=git.example.net") == "username=ci\npassword=t0ken\n")
     }
 
+    @Test func `the server of a password that another command stored may have capitals`() throws {
+        try helpers.home.set("GitHub.com", "t0ken", ["--kind", "internet", "--protocol", "https", "--user", "ci"])
+        #expect(try git("get", "protocol=https", "host=github.com") == "username=ci\npassword=t0ken\n")
+        // It is replaced, not doubled.
+        try git("store", "protocol=https", "host=github.com", "username=ci", "password=new")
+        #expect(try helpers.home.keyfob(["get", "GitHub.com"]).output == "new\n")
+        // Another account has an item in lower case, and the first one is still found.
+        try git("store", "protocol=https", "host=github.com", "username=al", "password=other")
+        #expect(try git("get", "protocol=https", "host=github.com", "username=ci").hasSuffix("password=new\n"))
+        try git("erase", "protocol=https", "host=github.com", "username=ci", "password=new")
+        #expect(try helpers.accounts() == ["al@github.com"])
+    }
+
     @Test func `a request with another protocol, host, port or path gets nothing`() throws {
         try store("al", "secret")
         for lines in [
