@@ -37,7 +37,7 @@ struct DockerHelper: CredentialHelper {
         case "erase": try erase()
         case "list": try list()
         case "version": try StandardOutput.write("docker-credential-keyfob (keyfob) \(ProductVersion.text)\n")
-        default: throw UsageError("there is no operation \"\(TerminalSafe.text(operation))\".")
+        default: throw UsageError("unknown operation \"\(TerminalSafe.text(operation))\".")
         }
     }
 

@@ -14,25 +14,20 @@ struct HelperInstall: OutputCommand {
             the entry for git and docker is written after a question. Running the command again changes nothing.
             """)
 
-    @Argument(help: "git, docker, cargo, keyring, kubectl or aws.")
-    var helpers: [HelperProgram]
-
-    @OptionGroup var options: HelperConfigurationOptions
-
-    @OptionGroup var links: HelperLinkOptions
+    @OptionGroup var options: HelperChangeOptions
 
     @OptionGroup(title: "Global options")
     var global: GlobalOptions
 
     func run(_ output: Output) throws {
-        let folder = links.folder
-        let reports = try options.reports(helpers, in: folder)
+        let reports = try options.reports()
         var changed: [HelperReport] = []
         for var report in reports {
             if let link = report.link { try make(link, &report, output) }
             try configure(&report, output)
             changed.append(report)
         }
+        let folder = options.links.folder
         if changed.contains(where: { $0.link != nil }), !folder.isInPath {
             output.warn("\(TerminalSafe.text(folder.path)) is not in PATH, so other programs do not find the helpers.")
         }

@@ -12,19 +12,14 @@ struct HelperRemove: OutputCommand {
         discussion: "The stored passwords stay. Files that are not links to keyfob stay too.",
         aliases: ["rm", "delete"])
 
-    @Argument(help: "git, docker, cargo, keyring, kubectl or aws.")
-    var helpers: [HelperProgram]
-
-    @OptionGroup var options: HelperConfigurationOptions
-
-    @OptionGroup var links: HelperLinkOptions
+    @OptionGroup var options: HelperChangeOptions
 
     @OptionGroup(title: "Global options")
     var global: GlobalOptions
 
     func run(_ output: Output) throws {
         let verb = global.dryRun ? "Would remove" : "Removed"
-        var reports = try options.reports(helpers, in: links.folder)
+        var reports = try options.reports()
         for index in reports.indices {
             let program = reports[index].program
             if options.configure, reports[index].isConfigured == true {

@@ -81,7 +81,7 @@ import Testing
         ("store", "{", "the login is not a JSON object; nothing was changed."),
         ("store", "[]", "the login is not a JSON object; nothing was changed."),
         ("get", "a\nb", "the host of the credential's address is missing or not valid; nothing was changed."),
-        ("frobnicate", "", "there is no operation \"frobnicate\"."),
+        ("frobnicate", "", "unknown operation \"frobnicate\"."),
     ])
     func `an error is a sentence on standard output`(operation: String, input: String, sentence: String) throws {
         let result = try docker(operation, input)
