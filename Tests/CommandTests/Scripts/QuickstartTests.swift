@@ -75,6 +75,40 @@ struct QuickstartTests {
         #expect(agreed.output.contains((shell == "fish" ? "fish_add_path " : "export PATH=") + directory))
     }
 
+    @Test func `the manual pages are installed if the user agrees`() throws {
+        let household = try TestHome()
+        let folder = household.directory.file("home/.local/share/man/man1")
+        let refused = try quickstart(household)
+        #expect(refused.output.contains("Scripts/manual " + folder), "\(refused.output)")
+        #expect(!FileManager.default.fileExists(atPath: folder))
+        let agreed = try quickstart(household, "--yes")
+        #expect(agreed.status == 0, "\(agreed.output)\(agreed.error)")
+        #expect(FileManager.default.fileExists(atPath: folder + "/keyfob-get.1"))
+    }
+
+    @Test(
+        .enabled(
+            if: FileManager.default.fileExists(atPath: "/usr/share/bash-completion/bash_completion"),
+            "bash-completion is not installed"))
+    func `after the quickstart, bash completes a verb`() throws {
+        let household = try TestHome()
+        #expect(try quickstart(household, "--yes", environment: ["SHELL": "/bin/bash"]).status == 0)
+        let terminal = try PseudoTerminal()
+        let shell = try terminal.start(
+            ["/bin/bash", "--norc", "--noprofile", "-i"],
+            environment: household.environment.merging([
+                "PATH": "\((Tool.commandPath as NSString).deletingLastPathComponent):/usr/bin:/bin", "PS1": "READY$ ",
+                "TERM": "dumb", "HISTFILE": "",
+            ]) { $1 })
+        _ = terminal.output(until: "READY$ ")
+        terminal.type(". /usr/share/bash-completion/bash_completion; PS1='LOADED$ '\n")
+        _ = terminal.output(until: "LOADED$ ")
+        terminal.type("keyfob id\t")
+        #expect(terminal.output(until: "identity ").hasSuffix("keyfob identity "))
+        terminal.type("\u{3}exit\n")
+        _ = shell.wait(timeout: 60)
+    }
+
     @Test func `a missing package that the quickstart cannot ask for is an error with a remedy`() throws {
         let household = try TestHome()
         let bin = household.directory.file("bin")
