@@ -32,6 +32,14 @@ package struct StateFiles: Sendable {
         try PrivateFile.write(content, to: file(name))
     }
 
+    /// Removes temporary files that killed writes for a name have left. No process may be writing that file.
+    ///
+    /// - Throws: `KeychainError`; `unsafeFile`, `fileDamaged` or `fileUnavailable`.
+    package func removeUnfinished(_ name: String) throws(KeychainError) {
+        try PrivateFile.createDirectory(directory)
+        try PrivateFile.removeUnfinished(file(name))
+    }
+
     /// Removes the file for a name.
     ///
     /// - Throws: `KeychainError`; `unsafeFile`, `fileDamaged` or `fileUnavailable`.

@@ -39,13 +39,16 @@ package struct ManifestRecord: Codable, Equatable, Sendable {
         self = known
     }
 
-    /// Writes the record. When this returns, it survives a kill and a power failure.
+    /// Writes the record. When this returns, it survives a kill and a power failure. No other process may apply a
+    /// manifest to the keychain.
     ///
     /// - Throws: `KeychainError` with code `fileUnavailable`, `refused` or `diskFull`.
     package func write(for keychain: Keychain) throws(KeychainError) {
         // Text, numbers and digests always have a form in JSON.
         let data = try! JSONEncoder().encode(self)
-        try Self.files(keychain).write(SecretBytes(data), for: Self.name)
+        let files = Self.files(keychain)
+        try files.removeUnfinished(Self.name)
+        try files.write(SecretBytes(data), for: Self.name)
     }
 
     private static func files(_ keychain: Keychain) -> StateFiles {

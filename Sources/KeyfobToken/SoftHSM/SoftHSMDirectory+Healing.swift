@@ -194,6 +194,7 @@ extension SoftHSMDirectory {
     func saveCopy(_ bytes: SecretBytes, of identifier: String) throws(KeychainError) {
         try PrivateFile.createDirectory(copiesDirectory)
         try PrivateFile.createDirectory(copyFile(identifier).deletingLastPathComponent())
+        for file in [copyFile(identifier), checksumFile(identifier)] { try PrivateFile.removeUnfinished(file) }
         try PrivateFile.write(bytes, to: copyFile(identifier))
         try PrivateFile.write(SecretBytes(utf8: Self.checksum(bytes)), to: checksumFile(identifier))
     }
