@@ -79,7 +79,7 @@ extension Keychains {
     /// Gives a keychain another name.
     ///
     /// Its token keeps its label. Programs that read the PIN of an unattended keychain from its file need the new path.
-    /// A kill leaves the keychain complete under one of the two names. It may leave the old name as the default.
+    /// A kill leaves the keychain complete under one of the two names, and the default keychain stays the default one.
     ///
     /// - Parameters:
     ///   - name: The keychain.
@@ -100,10 +100,13 @@ extension Keychains {
             var configuration = former
             configuration.newName = newName
             try write(configuration)
+            // Of the two names, the one that exists counts.
+            if isDefault { try writeDefault([newName, name]) }
             let target = directory(newName).filePath
             guard unsafe rename(directory(name).filePath, target) == 0 else {
                 let number = errno
                 try write(former)
+                if isDefault { try writeDefault([name]) }
                 guard [EEXIST, ENOTEMPTY, ENOTDIR].contains(number) else {
                     throw KeychainError.file("create", target, number)
                 }

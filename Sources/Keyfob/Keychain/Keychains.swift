@@ -89,11 +89,14 @@ public struct Keychains: Sendable {
     /// name.
     package static let usualName = "login"
 
+    /// The first name in the file that a keychain has, else the last one. A renaming that was killed leaves two names.
     private func chosenName() throws -> String? {
         try PrivateFile.requireOwnDirectory(directories.configuration)
         guard let bytes = try PrivateFile.read(defaultFile, limit: 4096) else { return nil }
-        let name = bytes.copyString()?.trimmingBlanks ?? ""
-        return name.isEmpty ? nil : name
+        let names = (bytes.copyString() ?? "").split(separator: "\n").map { String($0).trimmingBlanks }
+            .filter { !$0.isEmpty }
+        // The text in the file may be no name at all.
+        return names.first { (try? Self.validate($0)) != nil && exists($0) } ?? names.last
     }
 
     /// Makes a keychain the default one.
@@ -101,8 +104,13 @@ public struct Keychains: Sendable {
     /// - Throws: `KeychainError` with code `noSuchKeychain` if there is no such keychain.
     public func setDefault(_ name: String) throws {
         _ = try configuration(name)
+        try writeDefault([name])
+    }
+
+    /// Writes the names of the default keychain, of which the first one that exists counts.
+    func writeDefault(_ names: [String]) throws {
         try PrivateFile.createDirectory(directories.configuration)
-        try PrivateFile.write(SecretBytes(utf8: name + "\n"), to: defaultFile)
+        try PrivateFile.write(SecretBytes(utf8: names.map { $0 + "\n" }.joined()), to: defaultFile)
     }
 
     /// Returns the configuration of a keychain.

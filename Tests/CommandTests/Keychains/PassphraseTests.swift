@@ -245,6 +245,8 @@ import Testing
             let names = try household.keychains()
             #expect(names == [name] || names == [next], "\(call) \(when): \(names)")
             #expect(try household.keyfob(["get", "a", "-k", names.first ?? ""]).output == "value\n", "\(call) \(when)")
+            // The default keychain stays the default one.
+            #expect(try household.keyfob(["get", "a"]).output == "value\n", "\(call) \(when)")
         }
     }
 
