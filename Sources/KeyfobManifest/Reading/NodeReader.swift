@@ -10,6 +10,11 @@ struct NodeReader {
     /// The directory of relative paths.
     private let directory: String
     private(set) var problems: [ManifestProblem] = []
+    /// The number of nodes that may still be read. Aliases can make a short text describe very many.
+    private var nodesLeft = 0
+
+    /// More nodes than any real manifest has. Reading them takes less than a second.
+    private static let mostNodes = 200_000
 
     init(file: String, directory: String) {
         self.file = file
@@ -18,6 +23,7 @@ struct NodeReader {
 
     /// Reads the mapping at the top of a file; `nil` if there are only errors.
     mutating func read(_ text: String, as form: RecordForm) -> Record? {
+        nodesLeft = Self.mostNodes
         let node: Node?
         do { node = try Yams.compose(yaml: text) } catch let error as YamlError {
             problems.append(problem(error))
@@ -63,7 +69,7 @@ struct NodeReader {
             return nil
         }
         var record = Record(form, at: place(node.mark))
-        for (key, value) in mapping {
+        for (key, value) in mapping where nodesLeft >= 0 {
             guard let name = key.scalar?.string else {
                 report("a key must be text", key)
                 continue
@@ -122,7 +128,19 @@ struct NodeReader {
 
     // MARK: Values
 
+    /// Counts a node, and returns whether it may be read. The first one too many is reported.
+    private mutating func count(_ node: Node) -> Bool {
+        nodesLeft -= 1
+        if nodesLeft == -1 {
+            report(
+                "the manifest has more than \(Self.mostNodes) values", node,
+                hint: "aliases repeat what they stand for; write it once")
+        }
+        return nodesLeft >= 0
+    }
+
     private mutating func value(_ node: Node, _ form: Form, of name: String) -> ReadValue? {
+        guard count(node) else { return nil }
         guard let content = content(node, form, of: name) else { return nil }
         return ReadValue(content: content, position: place(node.mark))
     }
@@ -135,7 +153,11 @@ struct NodeReader {
                 report("\"\(name)\" is a list", node, hint: "each element on a line that begins with \"- \"")
                 return nil
             }
-            return .list(elements.compactMap { value($0, form, of: name) })
+            var values: [ReadValue] = []
+            for element in elements where nodesLeft >= 0 {
+                if let value = value(element, form, of: name) { values.append(value) }
+            }
+            return .list(values)
         case .map(let form):
             guard case .mapping(let mapping) = node else {
                 report("\"\(name)\" is a mapping of names", node)
@@ -147,7 +169,7 @@ struct NodeReader {
                         report("a name must be text", key)
                         return nil
                     }
-                    return record(value, form).map { (name, $0) }
+                    return count(value) ? record(value, form).map { (name, $0) } : nil
                 })
         default:
             guard let text = scalar(node, of: name) else { return nil }

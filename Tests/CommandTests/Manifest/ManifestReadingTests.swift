@@ -128,6 +128,21 @@ import Testing
         #expect(found.first?.wholeMatch(of: /site\.yaml:\d+:\d+: .*/) != nil, "\(found)")
     }
 
+    @Test func `an alias stands for what has its name`() throws {
+        let manifest = try Self.manifest(
+            Self.head + "secrets:\n  - {name: a, generate: &long {length: 64}}\n  - {name: b, generate: *long}\n")
+        #expect(manifest.secrets.count == 2)
+    }
+
+    @Test func `aliases that stand for very much are refused with their place`() throws {
+        let files = (0..<500).map { "{value: /a\($0)}" }.joined(separator: ", ")
+        var text = Self.head + "secrets:\n  - {name: a, generate: {}, outputs: &o [\(files)]}\n"
+        for number in 0..<300 { text += "  - {name: a\(number), generate: {}, outputs: *o}\n" }
+        let found = try problems(text)
+        let problem = try #require(found.first { $0.contains("more than 200000 values") })
+        #expect(problem.wholeMatch(of: /site\.yaml:\d+:\d+: .*/) != nil)
+    }
+
     @Test func `several files are joined, and must agree`() throws {
         func text(_ name: String, _ text: String) -> Manifest.Text {
             Manifest.Text(name: name, directory: "/", text: text)
