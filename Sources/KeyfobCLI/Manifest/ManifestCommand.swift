@@ -101,7 +101,7 @@ struct ManifestExportCommand: ParsableCommand {
             "keyfob manifest export --json"),
         discussion: """
             The plan of the manifest is empty. It contains no secret: where one is missing, its value comes from a \
-            variable of the environment.
+            variable of the environment. Commands of issuers are written as they were given to keyfob.
             """)
 
     @OptionGroup var file: OutputFileOptions

@@ -219,6 +219,8 @@ package struct ManifestExport {
             yaml.line(2, "\(issuer.name):")
             guard let settings = issuer.settings else {
                 yaml.line(4, "type: exec")
+                // Unlike the source of a PIN, it cannot be left out: the plan would order other certificates.
+                yaml.line(4, "# The stored command. Make sure that it contains no secret.")
                 yaml.member(4, "command", issuer.command)
                 continue
             }
