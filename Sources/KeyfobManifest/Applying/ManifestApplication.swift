@@ -154,9 +154,13 @@ package struct ManifestApplication: Sendable {
         case .removeSecret(let item):
             if let reference = item.reference { try keychain.delete(Criteria(reference)) }
         case .generateKey(let entry, let replaced):
-            if let replaced { try keychain.delete(replaced) }
+            // The new key first: a kill leaves both, and the next apply destroys the former one.
             _ = try keychain.keys.generate(
-                entry.specification, label: entry.name, isExtractable: entry.isExtractable, isLabelUnique: true)
+                entry.specification, label: entry.name, isExtractable: entry.isExtractable,
+                isLabelUnique: replaced.isEmpty)
+            for key in replaced { try keychain.delete(key) }
+        case .removeKeys(let keys):
+            for key in keys { try keychain.delete(key) }
         case .createIdentity(let entry):
             guard let issuer = entry.issuer else { break }
             try keychain.identities.create(

@@ -29,7 +29,10 @@ package struct Change: Sendable {
         case addSecret(SecretEntry)
         case updateSecret(SecretEntry, Item, replacesValue: Bool)
         case removeSecret(Item)
-        case generateKey(KeyEntry, replacing: KeyItem?)
+        /// Makes a key, and then destroys those that it replaces.
+        case generateKey(KeyEntry, replacing: [KeyItem])
+        /// Destroys keys whose replacement an interrupted apply has made.
+        case removeKeys([KeyItem])
         case createIdentity(IdentityEntry)
         case renewIdentity(IdentityEntry, Identity, RenewalKey)
         case addCertificate(CertificateEntry)

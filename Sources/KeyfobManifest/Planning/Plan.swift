@@ -22,7 +22,11 @@ package struct Plan: Sendable {
     /// Whether keys are destroyed.
     package var destroyedKeys: [String] {
         changes.compactMap { change in
-            if case .generateKey(_, replacing: .some) = change.operation { change.name } else { nil }
+            switch change.operation {
+            case .generateKey(_, let replaced) where !replaced.isEmpty: change.name
+            case .removeKeys: change.name
+            default: nil
+            }
         }
     }
 

@@ -116,25 +116,32 @@ package struct Planner {
 
     private mutating func change(of entry: KeyEntry) -> Change {
         let wanted = entry.specification.description
-        guard let stored = state.keys[entry.name] else {
+        let stored = state.keys[entry.name] ?? []
+        guard let former = stored.first(where: { !$0.isAs(entry) }) else {
+            guard stored.isEmpty else { return Change(.key, entry.name, at: entry.position, .none) }
             return Change(
-                .key, entry.name, at: entry.position, .create, note: wanted, .generateKey(entry, replacing: nil))
+                .key, entry.name, at: entry.position, .create, note: wanted, .generateKey(entry, replacing: []))
         }
+        // A rotation that was interrupted has made the new key already. Without rotate, the other key is the user's.
+        let isMade = stored.contains { $0.isAs(entry) }
+        guard !isMade || entry.rotates else { return Change(.key, entry.name, at: entry.position, .none) }
         var differences: [Change.Difference] = []
-        if stored.kind != wanted { differences.append(.init("type", from: stored.kind, to: wanted)) }
-        if stored.item.isExtractable != entry.isExtractable {
+        if former.kind != wanted { differences.append(.init("type", from: former.kind, to: wanted)) }
+        if former.item.isExtractable != entry.isExtractable {
             differences.append(
-                .init("extractable", from: String(stored.item.isExtractable), to: String(entry.isExtractable)))
+                .init("extractable", from: String(former.item.isExtractable), to: String(entry.isExtractable)))
         }
-        guard let first = differences.first else { return Change(.key, entry.name, at: entry.position, .none) }
-        if !entry.rotates {
+        if !entry.rotates, let first = differences.first {
             let (from, to) = (first.from ?? "", first.to ?? "")
             report(
                 "key \"\(entry.name)\" cannot be changed: \(first.member) is \(from), not \(to)", at: entry.position,
                 hint: "rotate: true destroys it and makes another")
         }
         return Change(
-            .key, entry.name, at: entry.position, .update, differences, .generateKey(entry, replacing: stored.item))
+            .key, entry.name, at: entry.position, .update, differences,
+            isMade
+                ? .removeKeys(stored.filter { !$0.isAs(entry) }.map(\.item))
+                : .generateKey(entry, replacing: stored.map(\.item)))
     }
 
     private func change(of entry: CertificateEntry) -> Change {

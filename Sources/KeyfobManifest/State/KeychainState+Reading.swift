@@ -50,8 +50,8 @@ extension KeychainState {
             || !manifest.trust.isEmpty || manifest.prunes
         guard usesCertificates || !manifest.keys.isEmpty else { return }
         for key in try keychain.find(.keys) where key.keyClass != .public {
-            guard let name = key.label, keys[name] == nil else { continue }
-            keys[name] = StoredKey(key, kind: StoredKey.kind(of: key))
+            guard let name = key.label else { continue }
+            keys[name, default: []].append(StoredKey(key, kind: StoredKey.kind(of: key)))
         }
         guard usesCertificates else { return }
         for identity in try keychain.find(.identities) where identity.nameOfVersion == nil {

@@ -3,7 +3,8 @@ package struct KeychainState: Sendable {
     /// Whether the keychain exists.
     package var exists = false
     package var passwords: [PasswordKey: StoredPassword] = [:]
-    package var keys: [String: StoredKey] = [:]
+    /// The keys of each name.
+    package var keys: [String: [StoredKey]] = [:]
     package var identities: [String: StoredIdentity] = [:]
     package var certificates: [StoredCertificate] = []
     /// The states of the files that the manifest describes, by their paths.

@@ -25,6 +25,11 @@ package struct StoredKey: Sendable {
         self.kind = kind
     }
 
+    /// Whether the key is as an entry describes it.
+    func isAs(_ entry: KeyEntry) -> Bool {
+        kind == entry.specification.description && item.isExtractable == entry.isExtractable
+    }
+
     /// The kind of a key, from its attributes.
     package static func kind(of item: KeyItem) -> String {
         let bits = item.sizeInBits ?? 0

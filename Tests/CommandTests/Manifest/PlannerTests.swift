@@ -89,12 +89,21 @@ import Testing
 
     @Test func `a key of another kind is an error with its place, unless it may be made anew`() throws {
         var state = existing
-        state.keys["k"] = StoredKey(KeyItem(item: Item(.key)), kind: "RSA 3072")
+        state.keys["k"] = [StoredKey(KeyItem(item: Item(.key)), kind: "RSA 3072")]
         let error = #expect(throws: ManifestError.self) { try self.plan("keys:\n  - name: k\n", state) }
         #expect(error?.problems.first?.position.line == 4)
         #expect(error?.problems.first?.message.contains("RSA 3072") ?? false)
         let plan = try self.plan("keys: [{name: k, rotate: true}]\n", state)
         #expect(plan.destroyedKeys == ["k"])
+    }
+
+    @Test func `a rotation that was interrupted after the new key was made only destroys the former one`() throws {
+        var state = existing
+        state.keys["k"] = ["RSA 3072", "EC P-256"].map { StoredKey(KeyItem(item: Item(.key)), kind: $0) }
+        let plan = try self.plan("keys: [{name: k, rotate: true}]\n", state)
+        #expect(plan.destroyedKeys == ["k"])
+        #expect(plan.newKeys.isEmpty)
+        #expect(try self.plan("keys: [{name: k}]\n", state).isEmpty)
     }
 
     @Test func `authorities come before what they issue`() throws {
