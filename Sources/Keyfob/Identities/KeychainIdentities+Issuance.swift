@@ -13,16 +13,19 @@ public struct IdentitySpecification: Sendable {
     public var key: KeySpecification
     /// The lifetime of the certificate in seconds; `nil` leaves it to the issuer.
     public var lifetime: TimeInterval?
+    /// When its renewal is due; `nil` for the usual time.
+    public var renewalTime: RenewalTime?
 
     /// Creates a specification, with a P-256 key by default.
     public init(
         subject: DistinguishedName, extensions: CertificateExtensions, key: KeySpecification = .p256,
-        lifetime: TimeInterval? = nil
+        lifetime: TimeInterval? = nil, renewalTime: RenewalTime? = nil
     ) {
         self.subject = subject
         self.extensions = extensions
         self.key = key
         self.lifetime = lifetime
+        self.renewalTime = renewalTime
     }
 }
 
@@ -73,7 +76,9 @@ extension KeychainIdentities {
                 issuer)
             let made = try install(
                 name, key: try object(of: key), certificate: issued.certificate, chain: issued.chain,
-                policy: RenewalPolicy(issuer: issuer.issuerDescription, lifetime: specification.lifetime),
+                policy: RenewalPolicy(
+                    issuer: issuer.issuerDescription, lifetime: specification.lifetime,
+                    time: specification.renewalTime),
                 isFirst: true)
             forgetOrder(for: name, report)
             return made
@@ -112,11 +117,13 @@ extension KeychainIdentities {
     }
 
     /// Like the public form, for any contents of the new certificate.
+    ///
+    /// - Parameter time: When the next renewal is due; `nil` repeats the choice of the last renewal.
     @available(*, noasync, message: "call it from a thread of your own")
     @discardableResult
     package func renew(
         _ identity: Identity, asking contents: RenewedContents, key: RenewalKey?, lifetime: TimeInterval?,
-        issuer: any CertificateIssuer, report: @escaping @Sendable (String) -> Void
+        time: RenewalTime? = nil, issuer: any CertificateIssuer, report: @escaping @Sendable (String) -> Void
     ) throws -> IdentityInstallation {
         guard let name = identity.label, identity.nameOfVersion == nil else {
             throw KeychainError(
@@ -124,13 +131,14 @@ extension KeychainIdentities {
                 details: ["name": identity.label ?? ""])
         }
         return try ordering(name, replacing: identity.der) {
-            try renewed(identity, name, contents, key, lifetime, issuer, report)
+            try renewed(identity, name, contents, key, lifetime, time, issuer, report)
         }
     }
 
     private func renewed(
         _ identity: Identity, _ name: String, _ contents: RenewedContents, _ key: RenewalKey?,
-        _ lifetime: TimeInterval?, _ issuer: any CertificateIssuer, _ report: @escaping @Sendable (String) -> Void
+        _ lifetime: TimeInterval?, _ time: RenewalTime?, _ issuer: any CertificateIssuer,
+        _ report: @escaping @Sendable (String) -> Void
     ) throws -> IdentityInstallation {
         let old = try identity.certificate()
         let policy = identity.renewalPolicy
@@ -175,7 +183,9 @@ extension KeychainIdentities {
             let made = try install(
                 name, key: try object(of: next), certificate: issued.certificate, chain: issued.chain,
                 policy: RenewalPolicy(
-                    issuer: issuer.issuerDescription, renewsKey: renewsKey, lifetime: span), renewing: old)
+                    issuer: issuer.issuerDescription, renewsKey: renewsKey, lifetime: span,
+                    time: time ?? policy?.time),
+                renewing: old)
             forgetOrder(for: name, report)
             return made
         } catch {

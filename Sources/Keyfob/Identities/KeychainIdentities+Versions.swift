@@ -198,8 +198,6 @@ extension Identity {
     ///
     /// - Throws: `KeyFileError` if the object on the token is not a certificate.
     public func renewalDate() throws -> Date {
-        let certificate = try certificate()
-        let lifetime = certificate.notAfter.timeIntervalSince(certificate.notBefore)
-        return certificate.notBefore + max(0, lifetime) * RenewalPolicy.dueAfter
+        (renewalPolicy?.time ?? .usual).date(for: try certificate())
     }
 }

@@ -8,15 +8,20 @@ public struct RenewalPolicy: Codable, Hashable, Sendable {
     public var renewsKey: Bool
     /// How long the next certificate is valid, in seconds; `nil` leaves it to the issuer.
     public var lifetime: TimeInterval?
+    /// When a renewal is due; `nil` for the usual time, which is ``dueAfter``.
+    public var time: RenewalTime?
 
     /// The fraction of the lifetime after which a renewal is due, as common among ACME clients.
     public static let dueAfter = 0.66
 
     /// Creates a policy.
-    public init(issuer: IssuerDescription, renewsKey: Bool = false, lifetime: TimeInterval? = nil) {
+    public init(
+        issuer: IssuerDescription, renewsKey: Bool = false, lifetime: TimeInterval? = nil, time: RenewalTime? = nil
+    ) {
         self.issuer = issuer
         self.renewsKey = renewsKey
         self.lifetime = lifetime
+        self.time = time
     }
 }
 

@@ -124,7 +124,7 @@ struct IdentityRenewCommand: OutputCommand {
             (status, hookFailure) = try run(exec, after: renewed + waiting, keychain, output, pending)
         }
         let unmanaged = try all ? Self.unmanaged(in: keychain) : []
-        for identity in unmanaged where try Self.isDue(Self.percentUsed(of: identity, on: now)) {
+        for identity in unmanaged where try now >= identity.renewalDate() {
             let phrase = try IdentityPhrases.unmanaged(identity, keychain, on: now)
             output.warn(phrase)
         }
@@ -261,8 +261,6 @@ struct IdentityRenewCommand: OutputCommand {
         Int((try identity.lifetimeUsed(on: date) * 100).rounded(.down))
     }
 
-    private static func isDue(_ percent: Int) -> Bool { Double(percent) >= RenewalPolicy.dueAfter * 100 }
-
     /// The changes that the options ask for.
     private func changes(of certificate: Certificate) throws -> CertificateChanges {
         let usages = wishes.usage.isEmpty ? nil : wishes.usage.map(\.usage)
@@ -290,12 +288,12 @@ struct IdentityRenewCommand: OutputCommand {
         let changes = try self.changes(of: certificate)
         let isChange = try changes.change(certificate)
             || issuance.seconds.map { $0 != identity.renewalPolicy?.lifetime } ?? false
-        guard Self.isDue(percent) || force || isChange else {
+        guard try now >= identity.renewalDate() || force || isChange else {
             // From cron, every line would be mailed.
             if !all {
                 try output.say(
                     "Nothing to do: \(label) is at \(max(0, percent))% of its lifetime; renewal starts at "
-                        + "\(Int(RenewalPolicy.dueAfter * 100))%. Use --force to renew now.")
+                        + "\(identity.renewalPolicy?.time ?? .usual). Use --force to renew now.")
             }
             return (try document(unchanged: identity, keychain, output), .unchanged)
         }
@@ -338,7 +336,7 @@ struct IdentityRenewCommand: OutputCommand {
             // If another process has renewed the identity in the meantime, for example by a second timer, that is not
             // an error. It is one if the identity is still due.
             guard !force, let failure, failure.code == .vaultBusy, let current, current.der != identity.der,
-                try !Self.isDue(Self.percentUsed(of: current, on: now))
+                try now < current.renewalDate()
             else { throw error }
             try output.say("  no longer needed: \(TerminalSafe.text(failure.message))")
             return (try document(unchanged: current, keychain, output), .leftToAnother)
