@@ -49,7 +49,7 @@ enum AttributeCoding {
     }
 
     /// What no class of Apple's has.
-    private static let ownOfAll: Set<AttributeName> = [.program]
+    private static let ownOfAll: Set<AttributeName> = [.program, .isProtectedItem]
     /// What Keyfob's certificates, keys and identities have and Apple's do not.
     private static let foreign: Set<AttributeName> = [
         .comment, .trustedUsages, .renewalPolicy, .preferredServices, .preferences,

@@ -49,7 +49,7 @@ struct AttributeTransfer {
     /// Attributes of the item rather than of its bytes or dates. Trust in a certificate and the validity dates of a key
     /// are not passed on.
     private static let lasting: Set<AttributeName> = ItemAttributes.ownerNames.union([
-        .accessible, .accessControl, .systemBound, .alias, .comment, .program,
+        .accessible, .accessControl, .systemBound, .alias, .comment, .program, .isProtectedItem,
     ])
 }
 
@@ -133,7 +133,7 @@ extension KeychainIdentities {
 
     /// Takes the attributes of a new version from the versions that it replaces.
     ///
-    /// Only items that have the name pass attributes on. The renewal policy and the preferences move to the new
+    /// Only items that have the name pass attributes on. Renewal policy, preferences and protection move to the new
     /// version; all other attributes are copied. Items of other owners keep theirs.
     ///
     /// - Parameter predecessors: The previous versions; the other replaced certificates only had the same name.
@@ -153,7 +153,7 @@ extension KeychainIdentities {
                 if transfer.policy == nil { transfer.policy = stored[.renewalPolicy] }
                 try keychain.tokenItems.updateRow(
                     .certificate, object, identity: row.identity, [:],
-                    [.renewalPolicy, .preferredServices, .preferences], writer, keys)
+                    [.renewalPolicy, .preferredServices, .preferences, .isProtectedItem], writer, keys)
             }
         }
         if let policy { transfer.policy = .data(try JSONEncoder().encode(policy)) }

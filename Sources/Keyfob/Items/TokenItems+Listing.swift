@@ -304,10 +304,11 @@ extension TokenItems {
         let keyItems = Dictionary(grouping: try items(.key, privateKeys, keys)) {
             $0.object?.keyIdentifier
         }
-        // Label, issuer, serial number and the like come from the certificate; dates and groups from the key.
+        // Label, protection, issuer, serial number and the like come from the certificate; dates and groups from the
+        // key.
         let keyNames = Set(ClassSchema.of(.key).definitions.map(\.name))
         let certificateNames = Set(ClassSchema.of(.certificate).definitions.map(\.name))
-            .subtracting(keyNames).union([.label, .tokenID])
+            .subtracting(keyNames).union([.label, .tokenID, .isProtectedItem])
         return certificates.flatMap { certificate -> [Item] in
             guard let hash = certificate.object?.publicKeyHash else { return [] }
             return (keyItems[hash] ?? []).map { key in

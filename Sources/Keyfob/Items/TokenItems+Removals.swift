@@ -10,6 +10,7 @@ extension TokenItems {
         let keys = try keychain.vaultKeys()
         let found = try findOnToken(criteria)
         guard !found.isEmpty else { return 0 }
+        try keychain.requireUnprotected(found)
         let items = found.filter { $0.object != nil }
         let leavesTombstones = criteria.services?.leavesTombstones == true
         let bare = found.filter { $0.object == nil }

@@ -252,10 +252,13 @@ extension VaultRows {
             var ids: [Int64] = []
             let isAnything = criteria.attributes.count == 0
             if let reference = criteria.reference, isAnything, criteria.accessGroups == nil, criteria.services == nil {
-                // Do not open the row: a damaged row can only be removed this way.
+                // A row that cannot be opened is removed all the same: a damaged row can only be removed this way.
                 guard let row = try writer.row(identity: reference.identity, withSecret: false),
                     [nil, criteria.itemClass].contains(keys.itemClass(of: row.classDigest))
                 else { return 0 }
+                if let attributes = try? keys.openAttributes(row).1, attributes.isProtected {
+                    throw keychain.protectionError(attributes)
+                }
                 try writer.delete(rowID: row.id)
                 return 1
             }
@@ -274,6 +277,7 @@ extension VaultRows {
                     if isAnything || primaryKeys.contains(row.primaryKey) { ids.append(row.id) }
                 }
             ) { row, item in
+                try keychain.requireUnprotected([item])
                 if criteria.services?.leavesTombstones == true {
                     tombstones.append(try tombstone(of: row, item, keys))
                 } else {

@@ -15,6 +15,8 @@ struct CertificateRemoveCommand: OutputCommand {
     @Flag(help: "Succeed if there is no such certificate.")
     var ifExists = false
 
+    @OptionGroup var protection: ProtectionOptions
+
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(_ output: Output) throws {
@@ -24,6 +26,9 @@ struct CertificateRemoveCommand: OutputCommand {
         let keychain = try global.openKeychain()
         let found = try removal.find(name) { try name.own.certificate(in: keychain) }
         guard let found else { return }
+        // The certificate that was found may be that of the token alone, which does not show the mark.
+        let copies = try keychain.find(.certificates).filter { $0.der == found.der }
+        try protection.check(copies.map(\.item), in: keychain)
         let label = found.label ?? name.text
         // Trust belongs to one item. Another item with the same certificate may stay, without trust.
         let isAnchor = try keychain.trust.anchors().contains {
@@ -45,7 +50,10 @@ struct CertificateRemoveCommand: OutputCommand {
         }
         try removal.perform(
             items, of: name, label: label, remark: remark, further: further
-        ) { try keychain.deleteUnrenamed($0) }
+        ) { item in
+            try protection.release(item.item, in: keychain)
+            try keychain.deleteUnrenamed(item)
+        }
     }
 
     /// The members that report the remaining items.

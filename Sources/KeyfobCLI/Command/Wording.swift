@@ -145,6 +145,7 @@ struct Wording {
         case .replacing: "add --replace"
         case .keeping: "--if-missing"
         case .overwriting: "--force"
+        case .unprotecting: "--unprotect"
         case .issuer(let description): "--issuer " + ShellWord.quoted(description)
         case .alternativeNames: "--dns NAME, --ip ADDRESS"
         case .authority: "--authority"

@@ -22,6 +22,8 @@ struct IdentityRemoveCommand: OutputCommand {
     @Flag(help: "Succeed if there is no such identity.")
     var ifExists = false
 
+    @OptionGroup var protection: ProtectionOptions
+
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(_ output: Output) throws {
@@ -31,6 +33,7 @@ struct IdentityRemoveCommand: OutputCommand {
         let keychain = try global.openKeychain()
         let found = try removal.find(name) { try name.own.identities(in: keychain) }
         guard let found else { return }
+        try protection.check(found.map(\.item), in: keychain)
         let label = found.first?.label ?? name.text
         let remainder = try IdentityRemainder(of: found, in: keychain)
         let remark = remainder.remark(in: keychain)
@@ -45,7 +48,10 @@ struct IdentityRemoveCommand: OutputCommand {
         // Certificate and key are separate items. Removing one pair removes the other pairs of this identity too.
         try removal.perform(
             found, of: name, label: label, remark: TerminalSafe.text(remark), further: remainder.members
-        ) { try keychain.deleteUnrenamed($0) }
+        ) { item in
+            try protection.release(item.item, in: keychain)
+            try keychain.deleteUnrenamed(item)
+        }
     }
 }
 

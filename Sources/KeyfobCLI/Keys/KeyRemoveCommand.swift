@@ -15,6 +15,8 @@ struct KeyRemoveCommand: OutputCommand {
     @Flag(help: "Succeed if there is no such key.")
     var ifExists = false
 
+    @OptionGroup var protection: ProtectionOptions
+
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(_ output: Output) throws {
@@ -30,6 +32,12 @@ struct KeyRemoveCommand: OutputCommand {
         }
         guard let items = found, let key = items.first else { return }
         try name.requireMeant(key, in: keychain)
+        // An identity is protected by its certificate.
+        let uses = try keychain.find(.certificates).filter {
+            key.keyClass == .private && key.publicKeyHash != nil
+                && $0.attributes[.publicKeyHash]?.bytes == key.publicKeyHash
+        }
+        try protection.check(items.map(\.item) + uses.map(\.item), in: keychain)
         let label = key.label ?? name.text
         let certificates = try keychain.certificates.publicCertificates().filter {
             key.keyClass == .private && key.publicKeyHash != nil
@@ -43,7 +51,10 @@ struct KeyRemoveCommand: OutputCommand {
         guard !global.dryRun else {
             return try removal.tellOfDryRun(label: label, remark: TerminalSafe.text(consequence))
         }
-        try removal.perform(items, of: name, label: label) { try keychain.delete($0) }
+        try removal.perform(items, of: name, label: label) { item in
+            try protection.release(item.item, in: keychain)
+            try keychain.delete(item)
+        }
     }
 
     /// Refuses the name of a key that seals the keychain.

@@ -18,6 +18,8 @@ struct OTPRemove: OutputCommand {
     @Flag(help: "Ignore names that no one-time password has.")
     var ifExists = false
 
+    @OptionGroup var protection: ProtectionOptions
+
     @OptionGroup(title: "Item")
     var selection: OTPSelection
 
@@ -27,7 +29,8 @@ struct OTPRemove: OutputCommand {
     func run(_ output: Output) throws {
         for name in names { try selection.check(name: name) }
         let removal = SecretRemoval(
-            noun: "one-time password", title: \.oneTimePasswordName, ifExists: ifExists, global: global)
+            noun: "one-time password", title: \.oneTimePasswordName, ifExists: ifExists, protection: protection,
+            global: global)
         try removal.perform(names, in: global.openKeychain(), output) { name, keychain in
             try selection.one(name, in: keychain)
         }

@@ -8,6 +8,8 @@ struct SecretRemoval {
     var title: (Item) -> String = { $0.nameText }
     /// Whether a missing item is a success.
     let ifExists: Bool
+    /// Whether protected items are removed too.
+    let protection: ProtectionOptions
     let global: GlobalOptions
 
     /// Removes the items with the names after a question for each, and reports it.
@@ -31,6 +33,7 @@ struct SecretRemoval {
             }
             if known.insert(item.reference).inserted { items.append(item) }
         }
+        try protection.check(items, in: keychain)
         if !missing.isEmpty {
             let list = missing.distinct.joined(separator: ", ")
             let what = noun.isEmpty ? "item" : noun
@@ -52,9 +55,10 @@ struct SecretRemoval {
                 continue
             }
             // Another process may have removed the item.
-            do { try keychain.delete(Criteria(reference)) } catch let error as KeychainError
-                where ifExists && error.code == .itemNotFound
-            {
+            do {
+                try protection.release(item, in: keychain)
+                try keychain.delete(Criteria(reference))
+            } catch let error as KeychainError where ifExists && error.code == .itemNotFound {
                 try output.say("Nothing to do: \(what) is gone from \"\(keychain.name)\" already.")
                 continue
             }

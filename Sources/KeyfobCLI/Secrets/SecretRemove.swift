@@ -18,6 +18,8 @@ struct SecretRemove: OutputCommand {
     @Flag(help: "Ignore names that no item has.")
     var ifExists = false
 
+    @OptionGroup var protection: ProtectionOptions
+
     @OptionGroup(title: "Item")
     var selection: SecretSelection
 
@@ -26,7 +28,7 @@ struct SecretRemove: OutputCommand {
 
     func run(_ output: Output) throws {
         for name in names { try selection.check(name: name) }
-        let removal = SecretRemoval(ifExists: ifExists, global: global)
+        let removal = SecretRemoval(ifExists: ifExists, protection: protection, global: global)
         try removal.perform(names, in: global.openKeychain(), output) { name, keychain in
             try selection.choice.one(name, for: .removing, in: keychain)
         }

@@ -145,6 +145,8 @@ extension AttributeName {
     /// The program that stored the item through Keychain Services; absent for items stored by the command or the Swift
     /// API.
     public static let program = Self(rawValue: "kprg")
+    /// Whether the item is protected: no removal removes it.
+    public static let isProtectedItem = Self(rawValue: "kpro")
 }
 
 /// Attributes of keys.

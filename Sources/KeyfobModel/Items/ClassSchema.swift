@@ -106,7 +106,7 @@ extension ClassSchema {
         Row(.tombstone, .number),
         Row(.systemBound, .number),
         Row(.plaintextService, .number), Row(.plaintextPublicKey, .blob), Row(.plaintextIdentity, .blob),
-        Row(.program, .string),
+        Row(.program, .string), Row(.isProtectedItem, .number),
     ]
 
     private static let password: [Row] = [

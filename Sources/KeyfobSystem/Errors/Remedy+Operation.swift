@@ -168,6 +168,8 @@ extension Remedy {
         case keeping
         /// A file that exists may be replaced.
         case overwriting
+        /// A protected item may be removed.
+        case unprotecting
 
         /// The issuer of a certificate, in the form of `IssuerDescription`.
         case issuer(String)
