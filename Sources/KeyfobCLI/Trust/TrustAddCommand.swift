@@ -76,7 +76,8 @@ struct TrustAddCommand: OutputCommand {
         }
         guard let keychain = opened else {
             let path = try global.dryRun
-                ? SystemTrustStore.path(of: anchor) : SystemTrustStore.add(anchor, timeout: global.timeout)
+                ? SystemTrustStore.path(of: anchor)
+                : SystemTrustStore.add(anchor) { try RenewalHook.run($0, limit: RenewalHook.limit(global.timeout)) }
             return try output.emit(
                 document(anchor, on: now, file: path, isChanged: !global.dryRun),
                 sentence: global.dryRun
