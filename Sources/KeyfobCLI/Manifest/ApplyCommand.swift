@@ -8,11 +8,12 @@ struct ApplyCommand: OutputCommand {
     static let configuration = CommandConfiguration(
         "apply", "Make a keychain as a manifest describes it.",
         examples: Examples(
-            "keyfob apply site.yaml", "keyfob apply site.yaml --yes --json", "keyfob apply site.yaml --dry-run"),
+            "keyfob apply site.yaml", "keyfob apply site.yaml --yes --json", "keyfob apply site.plan"),
         discussion: """
             Shows the plan, and asks at a terminal. The same again changes nothing. If a change fails or the command is \
             interrupted, the same command continues. The programs of onChange run at the end, each once; one that \
-            fails runs again at the next apply. Removals need prune: true in the manifest.
+            fails runs again at the next apply. Removals need prune: true in the manifest. A plan that keyfob plan -o \
+            saved is refused if something else has to be done by now.
             """)
 
     @OptionGroup var files: ManifestFiles
@@ -20,24 +21,33 @@ struct ApplyCommand: OutputCommand {
     @Flag(help: "Allow the keys to be destroyed for which the manifest says rotate: true.")
     var allowDestroyKeys = false
 
+    @Flag(help: "Remove protected secrets and certificates, and destroy protected keys, where the manifest says so.")
+    var unprotect = false
+
     @OptionGroup var mixedKeys: MixedKeysOptions
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(_ output: Output) throws {
-        let manifest = try files.manifest(global)
+        let contents = try files.contents(global)
+        let manifest = contents.manifest
         guard !global.dryRun else {
-            let session = try ManifestSession(manifest, global)
-            return try PlanReport(manifest: manifest, plan: session.plan)
+            return try PlanReport(manifest: manifest, plan: session(contents).plan)
                 .emit(isVerbose: global.verbose > 0, output)
         }
         try ManifestRecord.applying(to: manifest.keychain, in: Directories(), until: .after(global.patience)) {
-            try apply(manifest, output)
+            try apply(manifest, session(contents), output)
         }
     }
 
-    private func apply(_ manifest: Manifest, _ output: Output) throws {
-        let session = try ManifestSession(manifest, global)
+    private func session(_ contents: ManifestFiles.Contents) throws -> ManifestSession {
+        let session = try ManifestSession(
+            contents.manifest, global, unprotects: unprotect || contents.plan?.unprotects ?? false)
+        try contents.plan?.require(session.plan)
+        return session
+    }
+
+    private func apply(_ manifest: Manifest, _ session: ManifestSession, _ output: Output) throws {
         let report = PlanReport(manifest: manifest, plan: session.plan)
         guard !session.plan.isEmpty else {
             return try output.emit(report.document(isDone: true, isDryRun: false), sentence: report.summary)

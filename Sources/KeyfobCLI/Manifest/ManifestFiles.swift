@@ -10,13 +10,61 @@ struct ManifestFiles: ParsableArguments {
         help: "Manifests in YAML, which are joined; a directory stands for its *.yaml files, - for standard input.")
     var files: [FileArgument]
 
+    /// A manifest with its texts, and the plan that named it.
+    struct Contents {
+        let manifest: Manifest
+        let texts: [Manifest.Text]
+        let plan: SavedPlan?
+    }
+
     /// Reads and checks the manifest.
     ///
     /// - Throws: `KeychainError` with code `manifest.invalid` for errors in it, with their places; `fileUnavailable`
     ///   for a file that cannot be read. `UsageError` if an option selects another keychain.
     func manifest(_ global: GlobalOptions) throws -> Manifest {
-        var texts: [Manifest.Text] = []
-        for file in files { texts += try Self.texts(file, waiting: global.timeout) }
+        try manifest(texts(of: files, waiting: global.timeout), global)
+    }
+
+    /// Reads and checks the manifest, or that of a plan.
+    ///
+    /// - Throws: `KeychainError`; the errors of `manifest(_:)`, and `refused` if the manifest was changed since the
+    ///   plan was made.
+    func contents(_ global: GlobalOptions) throws -> Contents {
+        if let file = files.first, files.count == 1, let plan = try Self.plan(file, waiting: global.timeout) {
+            let paths = plan.manifests.compactMap { FileArgument(argument: $0) }
+            let texts = try texts(of: paths, waiting: global.timeout)
+            try plan.require(texts)
+            return Contents(manifest: try manifest(texts, global), texts: texts, plan: plan)
+        }
+        let texts = try texts(of: files, waiting: global.timeout)
+        return Contents(manifest: try manifest(texts, global), texts: texts, plan: nil)
+    }
+
+    /// The absolute paths of the files, which a plan names.
+    ///
+    /// - Throws: `UsageError` for standard input.
+    func absolutePaths() throws -> [String] {
+        try files.map { file in
+            guard file.path != "-" else {
+                throw UsageError(
+                    "a plan names its manifests, so none can come from standard input.", hint: "Save it to a file.")
+            }
+            return URL(fileURLWithPath: file.path).standardizedFileURL.path
+        }
+    }
+
+    /// The plan in a file; `nil` if the file is a manifest.
+    private static func plan(_ file: FileArgument, waiting timeout: TimeSpan?) throws -> SavedPlan? {
+        // Standard input can be read only once.
+        guard file.path != "-", !isDirectory(file) else { return nil }
+        return try SavedPlan(try file.read(waiting: timeout), from: TerminalSafe.text(file.path))
+    }
+
+    private func texts(of files: [FileArgument], waiting timeout: TimeSpan?) throws -> [Manifest.Text] {
+        try files.flatMap { try Self.texts($0, waiting: timeout) }
+    }
+
+    private func manifest(_ texts: [Manifest.Text], _ global: GlobalOptions) throws -> Manifest {
         let manifest = try Self.explaining { try Manifest(texts) }
         if let name = global.keychain, !name.isIdentical(to: manifest.keychain) {
             throw UsageError(
@@ -33,8 +81,7 @@ struct ManifestFiles: ParsableArguments {
     }
 
     private static func texts(_ file: FileArgument, waiting timeout: TimeSpan?) throws -> [Manifest.Text] {
-        var status = stat()
-        guard file.path != "-", unsafe stat(file.path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+        guard file.path != "-", isDirectory(file) else {
             return [try text(file, waiting: timeout)]
         }
         let names = try FileManager.default.contentsOfDirectory(atPath: file.path).sorted().filter {
@@ -45,6 +92,11 @@ struct ManifestFiles: ParsableArguments {
         }
         let folder = file.path.hasSuffix("/") ? file.path : file.path + "/"
         return try names.compactMap { FileArgument(argument: folder + $0) }.map { try text($0, waiting: timeout) }
+    }
+
+    private static func isDirectory(_ file: FileArgument) -> Bool {
+        var status = stat()
+        return unsafe stat(file.path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 
     private static func text(_ file: FileArgument, waiting timeout: TimeSpan?) throws -> Manifest.Text {

@@ -15,8 +15,9 @@ struct ManifestSession {
 
     /// Compares a manifest with its keychain.
     ///
+    /// - Parameter unprotects: Whether protected items may be removed.
     /// - Throws: `KeychainError` of the keychain, a source or the manifest.
-    init(_ manifest: Manifest, _ global: GlobalOptions) throws {
+    init(_ manifest: Manifest, _ global: GlobalOptions, unprotects: Bool) throws {
         self.manifest = manifest
         self.global = global
         sources = SecretSources(global.pinEnvironment(noInput: true))
@@ -24,10 +25,11 @@ struct ManifestSession {
         let keychain = exists ? try Self.open(manifest, global) : nil
         existing = keychain
         plan = try ManifestFiles.explaining { [sources] in
-            let state =
+            var state =
                 try keychain.map { try KeychainState(of: manifest, in: $0, sources) }
-                ?? KeychainState(withoutKeychain: manifest)
-            return try Planner.plan(manifest, for: state)
+                ?? KeychainState(withoutKeychain: manifest, sources)
+            for entry in manifest.helpers { state.missingOfHelpers[entry] = try entry.missing() }
+            return try Planner.plan(manifest, for: state, unprotects: unprotects)
         }
     }
 
@@ -70,7 +72,7 @@ struct ManifestSession {
                 if status == 0 { try output.say(PlanReport.line(hook) + "  done") }
                 return status
             },
-            report: report, step: { output.tell(step: $0) })
+            install: { try $0.install() }, report: report, step: { output.tell(step: $0) })
         try ManifestFiles.explaining {
             try ManifestApplication(plan, to: keychain, sources, tools).run()
         }

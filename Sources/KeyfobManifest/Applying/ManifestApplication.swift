@@ -19,6 +19,8 @@ package struct ManifestApplication: Sendable {
         let issuer: @Sendable (IssuerDescription) throws -> any CertificateIssuer
         /// Runs a program and returns its exit status; `nil` if it was killed.
         let run: @Sendable (HookEntry) throws -> Int32?
+        /// Makes a program get its passwords from Keyfob.
+        let install: @Sendable (HelperEntry) throws -> Void
         /// Called after each change, on any thread.
         let report: @Sendable (Change) -> Void
         /// Called with the steps of an issuer, on any thread.
@@ -26,11 +28,13 @@ package struct ManifestApplication: Sendable {
 
         package init(
             issuer: @escaping @Sendable (IssuerDescription) throws -> any CertificateIssuer,
-            run: @escaping @Sendable (HookEntry) throws -> Int32?, report: @escaping @Sendable (Change) -> Void,
-            step: @escaping @Sendable (String) -> Void
+            run: @escaping @Sendable (HookEntry) throws -> Int32?,
+            install: @escaping @Sendable (HelperEntry) throws -> Void,
+            report: @escaping @Sendable (Change) -> Void, step: @escaping @Sendable (String) -> Void
         ) {
             self.issuer = issuer
             self.run = run
+            self.install = install
             self.report = report
             self.step = step
         }
@@ -48,6 +52,7 @@ package struct ManifestApplication: Sendable {
     ///   have run.
     package func run() throws {
         try readSources()
+        try requireRoot()
         var record = try ManifestRecord(of: keychain)
         try announce(&record)
         for stage in stages { try perform(stage) }
@@ -64,6 +69,17 @@ package struct ManifestApplication: Sendable {
             case .addSecret(let entry), .updateSecret(let entry, _, replacesValue: true):
                 if let source = entry.source { _ = try sources.value(of: entry, from: source) }
             default: break
+            }
+        }
+    }
+
+    /// Refuses other users what only root can do, before the work begins.
+    private func requireRoot() throws {
+        for change in plan.changes {
+            if case .trustForSystem = change.operation, change.action != .none {
+                do { try SystemTrustStore.requireRoot(name: change.name) } catch {
+                    throw Self.error(error, of: change, in: keychain)
+                }
             }
         }
     }
@@ -142,33 +158,32 @@ package struct ManifestApplication: Sendable {
     }
 
     private func perform(_ change: Change, _ written: WrittenIdentities?) throws {
+        if let adjustment = change.adjustment { try adjust(adjustment) }
         switch change.operation {
         case .nothing, .createKeychain, .addSecret: break
         case .updateSecret(let entry, let item, let replacesValue):
-            guard let reference = item.reference else { break }
-            var changes = ItemAttributes()
-            if let label = entry.label { changes[.label] = .string(label) }
-            if let comment = entry.comment { changes[.comment] = .string(comment) }
-            try keychain.update(
-                Criteria(reference), changes, secret: replacesValue ? value(of: entry) : nil)
-        case .removeSecret(let item):
-            if let reference = item.reference { try keychain.delete(Criteria(reference)) }
-        case .generateKey(let entry, let replaced):
-            // The new key first: a kill leaves both, and the next apply destroys the former one.
-            _ = try keychain.keys.generate(
-                entry.specification, label: entry.name, isExtractable: entry.isExtractable,
-                isLabelUnique: replaced.isEmpty)
-            for key in replaced { try keychain.delete(key) }
-        case .removeKeys(let keys):
-            for key in keys { try keychain.delete(key) }
+            try update(item, to: entry, secret: replacesValue ? value(of: entry) : nil)
+        case .removeSecret(let item): try remove(item)
+        case .generateKey(let entry, let replaced): try generate(entry, replacing: replaced)
+        case .removeKeys(let keys): for key in keys { try remove(key.item) }
         case .createIdentity(let entry):
             guard let issuer = entry.issuer else { break }
-            try keychain.identities.create(
+            let made = try keychain.identities.create(
                 entry.name, entry.specification(), issuer: tools.issuer(issuer), report: tools.step)
-        case .renewIdentity(let entry, let identity, let key): try renew(identity, entry, key)
-        case .addCertificate(let entry): try keychain.add(CertificateItem(entry.certificate, label: entry.name))
-        case .removeCertificate(let item): try keychain.delete(item)
-        case .trust(let entry): try trust(entry)
+            if entry.isProtected { try keychain.setProtection(of: made.identity.item, true) }
+        case .renewIdentity(let entry, let identity, let key):
+            let isAdjusted = !(change.adjustment?.isEmpty ?? true)
+            try renew(isAdjusted ? keychain.only(.identity(label: entry.name)) : identity, entry, key)
+        case .importIdentity(let entry, let files): try add(files, as: entry)
+        case .addCertificate(let entry):
+            let added = try keychain.add(CertificateItem(entry.certificate, label: entry.name))
+            if entry.isProtected { try keychain.setProtection(of: added.item, true) }
+        case .removeCertificate(let item): try remove(item.item)
+        case .trust(let entry): try keychain.trust.add(certificate(of: entry), for: entry.usages)
+        case .trustForSystem(let entry):
+            try SystemTrustStore.add(certificate(of: entry)) { command in
+                try tools.run(HookEntry(arguments: [command]))
+            }
         case .distrust(let certificate): try keychain.trust.remove(certificate)
         case .writeSecret(let output, let entry):
             guard let item = try passwords(entry).first, let value = try keychain.secret(of: item) else {
@@ -180,6 +195,61 @@ package struct ManifestApplication: Sendable {
                 throw KeychainError(.itemNotFound, "identity \"\(name)\" was removed meanwhile.")
             }
             try write(written.contents.bytes(output.content, of: identity), to: output)
+        case .installHelper(let entry): try tools.install(entry)
+        }
+    }
+
+    private func update(_ item: Item, to entry: SecretEntry, secret: SecretBytes?) throws {
+        guard let reference = item.reference else { return }
+        var changes = ItemAttributes()
+        if PasswordKey(item) != entry.key {
+            let place: AttributeName = entry.key.isInternet ? .server : .service
+            changes[place] = .string(entry.key.place)
+            // A label that only repeats the name follows it.
+            if item.attributes[.label]?.text == item.attributes[place]?.text { changes[.label] = .string(entry.name) }
+        }
+        if let label = entry.label { changes[.label] = .string(label) }
+        if let comment = entry.comment { changes[.comment] = .string(comment) }
+        if entry.isProtected { changes[.isProtectedItem] = .number(1) }
+        try keychain.update(
+            Criteria(reference), changes, removing: entry.isProtected ? [] : [.isProtectedItem], secret: secret)
+    }
+
+    private func generate(_ entry: KeyEntry, replacing replaced: [KeyItem]) throws {
+        // The new key first: a kill leaves both, and the next apply destroys the former one.
+        let key = try keychain.keys.generate(
+            entry.specification, label: entry.name, isExtractable: entry.isExtractable, isLabelUnique: replaced.isEmpty)
+        if entry.isProtected { try keychain.setProtection(of: key.item, true) }
+        for key in replaced { try remove(key.item) }
+    }
+
+    /// Removes an item. The plan has a protected one only if the protection is to end.
+    private func remove(_ item: Item) throws {
+        guard let reference = item.reference else { return }
+        if item.attributes.isProtected { try keychain.setProtection(of: item, false) }
+        try keychain.delete(Criteria(reference))
+    }
+
+    private func adjust(_ adjustment: Adjustment) throws {
+        if let isProtected = adjustment.isProtected { try keychain.setProtection(of: adjustment.item, isProtected) }
+        if let policy = adjustment.policy {
+            try keychain.identities.setRenewalPolicy(policy, of: Identity(item: adjustment.item))
+        }
+        guard let name = adjustment.name else { return }
+        guard adjustment.item.itemClass == .identity else {
+            guard let reference = adjustment.item.reference else { return }
+            try keychain.update(Criteria(reference), [.label: .string(name)])
+            return
+        }
+        try keychain.identities.rename(Identity(item: adjustment.item), to: name)
+    }
+
+    private func add(_ files: ImportedIdentity, as entry: IdentityEntry) throws {
+        let made = try keychain.identities.importKeyPair(
+            key: files.key, certificate: files.certificate, chain: files.chain, label: entry.name,
+            isExtractable: entry.source?.isExtractable ?? false, isReplacing: true)
+        if entry.isProtected != made.identity.isProtected {
+            try keychain.setProtection(of: made.identity.item, entry.isProtected)
         }
     }
 
@@ -194,13 +264,12 @@ package struct ManifestApplication: Sendable {
             ? .changed(CertificateChanges())
             : .exactly(subject: entry.contents.name(), extensions: entry.extensions(for: algorithm))
         try keychain.identities.renew(
-            identity, asking: contents, key: key, lifetime: entry.lifetime, issuer: tools.issuer(issuer),
-            report: tools.step)
+            identity, asking: contents, key: key, lifetime: entry.lifetime, time: entry.renewalTime,
+            issuer: tools.issuer(issuer), report: tools.step)
     }
 
-    private func trust(_ entry: TrustEntry) throws {
-        let certificate = try entry.certificate ?? keychain.only(.certificate(label: entry.name)).certificate()
-        try keychain.trust.add(certificate, for: entry.usages)
+    private func certificate(of entry: TrustEntry) throws -> Certificate {
+        try entry.certificate ?? keychain.only(.certificate(label: entry.name)).certificate()
     }
 
     private func passwords(_ entry: SecretEntry) throws -> [Item] {
@@ -249,9 +318,7 @@ package struct ManifestApplication: Sendable {
             case .distrust(let certificate): record.trust.remove(certificate.sha256Fingerprint)
             case .trust(let entry) where change.action == .create:
                 // A certificate that cannot be found now was removed meanwhile.
-                if let certificate = try? entry.certificate
-                    ?? keychain.only(.certificate(label: entry.name)).certificate()
-                {
+                if let certificate = try? certificate(of: entry) {
                     record.trust.insert(certificate.sha256Fingerprint)
                 }
             default: break

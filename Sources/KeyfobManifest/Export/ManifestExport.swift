@@ -87,6 +87,7 @@ package struct ManifestExport {
             yaml.member(4, "label", label)
         }
         yaml.member(4, "comment", item.attributes[.comment]?.text)
+        if item.attributes.isProtected { yaml.line(4, "protect: true") }
         yaml.line(4, "valueFrom: env:\(Self.variable(name, key.account))")
         yaml.line(4, "onConflict: keep")
     }
@@ -119,6 +120,7 @@ package struct ManifestExport {
             yaml.line(2, "- name: \(YAMLText.scalar(name))")
             for line in members { yaml.line(4, line) }
             if key.isExtractable { yaml.line(4, "extractable: true") }
+            if key.isProtected { yaml.line(4, "protect: true") }
         }
     }
 
@@ -150,6 +152,7 @@ package struct ManifestExport {
 
     private mutating func write(_ identity: Identity, _ name: String, to yaml: inout YAMLText) throws {
         yaml.line(2, "- name: \(YAMLText.scalar(name))")
+        if identity.isProtected { yaml.line(4, "protect: true") }
         guard let policy = identity.renewalPolicy, let issuer = issuer(policy.issuer) else {
             return yaml.line(4, "# Its certificate comes from elsewhere, so it has to exist already.")
         }
@@ -165,6 +168,11 @@ package struct ManifestExport {
             yaml.member(4, "usages", usages.isEmpty ? ["any"] : usages.map(\.rawValue))
         }
         if let lifetime = policy.lifetime { yaml.line(4, "lifetime: \(Int(lifetime))s") }
+        switch policy.time {
+        case .after(let fraction)?: yaml.line(4, "renewAt: \(Int((fraction * 100).rounded()))%")
+        case .beforeEnd(let seconds)?: yaml.line(4, "renewBefore: \(Int(seconds))s")
+        case nil: break
+        }
         let key = Self.members(of: certificate.publicKey.algorithm.description)
         if !key.isEmpty || policy.renewsKey { yaml.line(4, "key:") }
         for line in key { yaml.line(6, line) }
@@ -257,6 +265,7 @@ package struct ManifestExport {
             if isFirst { yaml.line(0, "certificates:") }
             isFirst = false
             yaml.line(2, "- name: \(YAMLText.scalar(name))")
+            if item.isProtected { yaml.line(4, "protect: true") }
             yaml.line(4, "pem: |")
             for line in certificate.pem.split(separator: "\n") { yaml.line(6, String(line)) }
         }

@@ -5,7 +5,7 @@ package import KeyfobOpenSSL
 package struct Change: Sendable {
     package enum Action: String, Sendable { case create, update, delete, none }
 
-    package enum Kind: String, Sendable { case keychain, secret, key, identity, certificate, trust, file }
+    package enum Kind: String, Sendable { case keychain, secret, key, identity, certificate, trust, file, helper }
 
     /// A member that differs.
     package struct Difference: Sendable, Equatable {
@@ -35,10 +35,13 @@ package struct Change: Sendable {
         case removeKeys([KeyItem])
         case createIdentity(IdentityEntry)
         case renewIdentity(IdentityEntry, Identity, RenewalKey)
+        case importIdentity(IdentityEntry, ImportedIdentity)
         case addCertificate(CertificateEntry)
         case removeCertificate(CertificateItem)
         case trust(TrustEntry)
+        case trustForSystem(TrustEntry)
         case distrust(Certificate)
+        case installHelper(HelperEntry)
         case writeSecret(OutputEntry, SecretEntry)
         case writeIdentity(OutputEntry, identity: String)
     }
@@ -54,19 +57,31 @@ package struct Change: Sendable {
     package let operation: Operation
     /// The programs to run after the change.
     package let hooks: [HookEntry]
+    /// What changes about the item while its value or key stays; made before the operation.
+    let adjustment: Adjustment?
 
     /// Whether the change makes a new key for an identity.
     var makesKey: Bool {
         switch operation {
         case .createIdentity: true
         case .renewIdentity(_, _, let key): key != .same
+        case .importIdentity: true
+        default: false
+        }
+    }
+
+    /// Whether the change makes a new certificate for an identity.
+    var makesCertificate: Bool {
+        switch operation {
+        case .createIdentity, .renewIdentity, .importIdentity: true
         default: false
         }
     }
 
     package init(
         _ kind: Kind, _ name: String, at position: Position?, _ action: Action, _ differences: [Difference] = [],
-        note: String? = nil, _ operation: Operation = .nothing, hooks: [HookEntry] = []
+        note: String? = nil, _ operation: Operation = .nothing, hooks: [HookEntry] = [],
+        adjustment: Adjustment? = nil
     ) {
         self.kind = kind
         self.name = name
@@ -76,5 +91,6 @@ package struct Change: Sendable {
         self.note = note
         self.operation = operation
         self.hooks = hooks
+        self.adjustment = adjustment
     }
 }

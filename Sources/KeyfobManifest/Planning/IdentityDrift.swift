@@ -7,9 +7,40 @@ struct IdentityDrift {
     private let entry: IdentityEntry
     private let stored: StoredIdentity
     private let now: Date
+    /// The former names of identities, by the present ones.
+    private let formerNames: [String: String]
 
-    init(_ entry: IdentityEntry, _ stored: StoredIdentity, on now: Date) {
-        (self.entry, self.stored, self.now) = (entry, stored, now)
+    init(_ entry: IdentityEntry, _ stored: StoredIdentity, formerNames: [String: String], on now: Date) {
+        (self.entry, self.stored, self.formerNames, self.now) = (entry, stored, formerNames, now)
+    }
+
+    /// The policy of the next renewal, if it differs from the stored one and the certificate can stay.
+    var policy: RenewalPolicy? {
+        guard var policy = stored.policy, let issuer = entry.issuer, isIssuer(issuer, policy.issuer) else { return nil }
+        policy.issuer = issuer
+        if let time = entry.renewalTime { policy.time = time }
+        return policy == stored.policy ? nil : policy
+    }
+
+    /// What the policy differs in.
+    var policyDifferences: [Change.Difference] {
+        guard let new = policy, let old = stored.policy else { return [] }
+        var found: [Change.Difference] = []
+        if new.issuer != old.issuer {
+            found.append(.init("issuer", from: old.issuer.description, to: new.issuer.description))
+        }
+        if new.time != old.time {
+            found.append(
+                .init("renewal", from: (old.time ?? .usual).description, to: (new.time ?? .usual).description))
+        }
+        return found
+    }
+
+    /// Whether two descriptions are those of one issuer, which may have been renamed.
+    private func isIssuer(_ wanted: IssuerDescription, _ stored: IssuerDescription) -> Bool {
+        guard wanted != stored else { return true }
+        guard case .authority(let name, nil) = wanted, case .authority(let former, nil) = stored else { return false }
+        return formerNames[name] == former
     }
 
     /// The differences; a new certificate ends all of them.
@@ -20,7 +51,7 @@ struct IdentityDrift {
             var found: [Change.Difference] = []
             let certificate = stored.certificate
             let isLocal = stored.policy?.issuer.isLocal ?? true
-            if let wanted = entry.issuer, wanted != stored.policy?.issuer {
+            if let wanted = entry.issuer, !(stored.policy.map { isIssuer(wanted, $0.issuer) } ?? false) {
                 found.append(
                     .init("issuer", from: stored.policy?.issuer.description, to: wanted.description))
             }
@@ -34,12 +65,12 @@ struct IdentityDrift {
                     .init(
                         "lifetime", from: stored.policy?.lifetime.map { Self.days($0) }, to: Self.days(wanted)))
             }
-            let used = try stored.item.lifetimeUsed(on: now)
-            if entry.issuer != nil, used >= RenewalPolicy.dueAfter {
+            let time = entry.renewalTime ?? stored.policy?.time ?? .usual
+            if entry.issuer != nil, now >= time.date(for: certificate) {
+                let used = try stored.item.lifetimeUsed(on: now)
                 found.append(
                     .init(
-                        "validity", from: used >= 1 ? "expired" : "\(Int(used * 100))% used",
-                        to: "renewal after \(Int(RenewalPolicy.dueAfter * 100))%"))
+                        "validity", from: used >= 1 ? "expired" : "\(Int(used * 100))% used", to: "renewal at \(time)"))
             }
             return found
         }

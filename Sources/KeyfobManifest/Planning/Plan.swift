@@ -1,4 +1,5 @@
 package import Keyfob
+import KeyfobOpenSSL
 
 /// What has to be done so that a keychain holds what a manifest describes.
 package struct Plan: Sendable {
@@ -37,6 +38,8 @@ package struct Plan: Sendable {
             case .generateKey(let entry, _): entry.specification
             case .createIdentity(let entry): entry.key
             case .renewIdentity(_, _, .new(let specification)): specification
+            // Only whether the key is an Ed25519 key matters.
+            case .importIdentity(_, let files): files.key.publicKey.algorithm == .ed25519 ? .ed25519 : .p256
             default: nil
             }
         }.filter { if case .aes = $0.kind { false } else { true } }

@@ -7,22 +7,29 @@ package struct Planner {
     let manifest: Manifest
     let state: KeychainState
     let now: Date
+    /// Whether protected items may be removed.
+    let unprotects: Bool
+    /// The former names of identities, by the present ones.
+    let formerNames: [String: String]
     private var problems: [ManifestProblem] = []
 
     /// The plan for a manifest and a state.
     ///
+    /// - Parameter unprotects: Whether protected items may be removed.
     /// - Throws: `ManifestError` if the manifest describes something that cannot be made.
     package static func plan(
-        _ manifest: Manifest, for state: KeychainState, on now: Date = Date()
+        _ manifest: Manifest, for state: KeychainState, on now: Date = Date(), unprotects: Bool = false
     ) throws(ManifestError) -> Plan {
-        var planner = Planner(manifest: manifest, state: state, now: now)
+        var planner = Planner(manifest: manifest, state: state, now: now, unprotects: unprotects)
         let plan = planner.plan()
         guard planner.problems.isEmpty else { throw ManifestError(planner.problems) }
         return plan
     }
 
-    private init(manifest: Manifest, state: KeychainState, now: Date) {
-        (self.manifest, self.state, self.now) = (manifest, state, now)
+    private init(manifest: Manifest, state: KeychainState, now: Date, unprotects: Bool) {
+        (self.manifest, self.state, self.now, self.unprotects) = (manifest, state, now, unprotects)
+        let renamed = manifest.identities.compactMap { entry in entry.formerName.map { (entry.name, $0) } }
+        formerNames = Dictionary(renamed) { first, _ in first }
     }
 
     private mutating func plan() -> Plan {
@@ -52,6 +59,7 @@ package struct Planner {
         plan.changes += manifest.trust.map { trust in change(of: trust, identities) }
         if manifest.prunes { plan.changes += removals }
         plan.changes += files(secrets, identities)
+        plan.changes += manifest.helpers.map(change(of:))
         // The order of the changes is that of the programs.
         let described = manifest.secrets.flatMap(\.hooks) + manifest.identities.flatMap(\.hooks)
         plan.dueHooks = plan.changes.filter { $0.action != .none }.flatMap(\.hooks)
@@ -59,14 +67,14 @@ package struct Planner {
         return plan
     }
 
-    private mutating func report(_ message: String, at position: Position, hint: String? = nil) {
+    mutating func report(_ message: String, at position: Position, hint: String? = nil) {
         problems.append(ManifestProblem(message, at: position, hint: hint))
     }
 
     // MARK: Secrets
 
     private func change(of entry: SecretEntry) -> Change {
-        guard let stored = state.passwords[entry.key] else {
+        guard let stored = state.password(of: entry) else {
             let note =
                 switch entry.value {
                 case .generated(let length, let alphabet): "generate \(length) characters (\(alphabet.rawValue))"
@@ -76,6 +84,13 @@ package struct Planner {
                 .secret, entry.name, at: entry.position, .create, note: note, .addSecret(entry), hooks: entry.hooks)
         }
         var differences: [Change.Difference] = []
+        if state.passwords[entry.key] == nil {
+            differences.append(.init("name", from: stored.item.title, to: entry.name))
+        }
+        if stored.item.attributes.isProtected != entry.isProtected {
+            differences.append(
+                .init("protect", from: String(!entry.isProtected), to: String(entry.isProtected)))
+        }
         for (name, member, wanted) in [
             (AttributeName.label, "label", entry.label), (.comment, "comment", entry.comment),
         ] {
@@ -112,137 +127,65 @@ package struct Planner {
 
     private static func days(_ seconds: Double) -> String { Plural.duration(seconds: seconds) }
 
-    // MARK: Keys and certificates
-
-    private mutating func change(of entry: KeyEntry) -> Change {
-        let wanted = entry.specification.description
-        let stored = state.keys[entry.name] ?? []
-        guard let former = stored.first(where: { !$0.isAs(entry) }) else {
-            guard stored.isEmpty else { return Change(.key, entry.name, at: entry.position, .none) }
-            return Change(
-                .key, entry.name, at: entry.position, .create, note: wanted, .generateKey(entry, replacing: []))
-        }
-        // A rotation that was interrupted has made the new key already. Without rotate, the other key is the user's.
-        let isMade = stored.contains { $0.isAs(entry) }
-        guard !isMade || entry.rotates else { return Change(.key, entry.name, at: entry.position, .none) }
-        var differences: [Change.Difference] = []
-        if former.kind != wanted { differences.append(.init("type", from: former.kind, to: wanted)) }
-        if former.item.isExtractable != entry.isExtractable {
-            differences.append(
-                .init("extractable", from: String(former.item.isExtractable), to: String(entry.isExtractable)))
-        }
-        if !entry.rotates, let first = differences.first {
-            let (from, to) = (first.from ?? "", first.to ?? "")
-            report(
-                "key \"\(entry.name)\" cannot be changed: \(first.member) is \(from), not \(to)", at: entry.position,
-                hint: "rotate: true destroys it and makes another")
-        }
-        return Change(
-            .key, entry.name, at: entry.position, .update, differences,
-            isMade
-                ? .removeKeys(stored.filter { !$0.isAs(entry) }.map(\.item))
-                : .generateKey(entry, replacing: stored.map(\.item)))
-    }
+    // MARK: Certificates
 
     private func change(of entry: CertificateEntry) -> Change {
         // A certificate that is there under another name stays as it is; the name is only for this manifest.
-        guard !state.certificates.contains(where: { $0.certificate == entry.certificate }) else {
-            return Change(.certificate, entry.name, at: entry.position, .none)
-        }
-        return Change(
-            .certificate, entry.name, at: entry.position, .create,
-            note: entry.certificate.subject.description, .addCertificate(entry))
-    }
-
-    // MARK: Identities
-
-    /// The identities, authorities before those that they issue.
-    private var inOrderOfIssuers: [IdentityEntry] {
-        let named = Dictionary(manifest.identities.map { ($0.name, $0) }) { first, _ in first }
-        func depth(_ entry: IdentityEntry) -> Int {
-            var (depth, current) = (0, entry)
-            // Limited, because two authorities can name each other.
-            while depth < named.count, case .authority(let name, nil) = current.issuer, let next = named[name] {
-                (depth, current) = (depth + 1, next)
-            }
-            return depth
-        }
-        return manifest.identities.enumerated().sorted {
-            (depth($0.element), $0.offset) < (depth($1.element), $1.offset)
-        }.map(\.element)
-    }
-
-    private mutating func change(of entry: IdentityEntry) -> Change {
-        requireIssuer(entry)
-        guard let stored = state.identities[entry.name] else {
-            guard let issuer = entry.issuer else {
-                report("identity \"\(entry.name)\" does not exist, and has no issuer", at: entry.position)
-                return Change(.identity, entry.name, at: entry.position, .create)
-            }
+        guard let stored = state.certificates.first(where: { $0.certificate == entry.certificate }) else {
             return Change(
-                .identity, entry.name, at: entry.position, .create, note: "\(entry.key), issuer \(issuer)",
-                .createIdentity(entry), hooks: entry.hooks)
+                .certificate, entry.name, at: entry.position, .create,
+                note: entry.certificate.subject.description, .addCertificate(entry))
         }
-        var differences: [Change.Difference]
-        do { differences = try IdentityDrift(entry, stored, on: now).differences } catch {
-            report("the names of identity \"\(entry.name)\" cannot be in a certificate", at: entry.position)
-            differences = []
-        }
-        guard !differences.isEmpty else { return Change(.identity, entry.name, at: entry.position, .none) }
-        if entry.issuer == nil {
-            report("identity \"\(entry.name)\" needs another certificate, and has no issuer", at: entry.position)
-        }
-        let isOtherKey = differences.contains { $0.member == "key" }
-        let key: RenewalKey =
-            isOtherKey
-            ? .new(entry.key) : entry.renewsKey ?? stored.policy?.renewsKey ?? false ? .new(nil) : .same
+        // Whether the certificate of an identity is protected is up to the identity.
+        let isOfIdentity = state.identities.values.contains { $0.certificate == entry.certificate }
+        let adjustment = Adjustment(
+            stored.item.item, name: stored.name ?? "",
+            isProtected: entry.isProtected || isOfIdentity && stored.item.isProtected)
         return Change(
-            .identity, entry.name, at: entry.position, .update, differences,
-            note: key == .same ? "new certificate, same key" : "new certificate, new key",
-            .renewIdentity(entry, stored.item, key), hooks: entry.hooks)
-    }
-
-    private mutating func requireIssuer(_ entry: IdentityEntry) {
-        guard case .authority(let name, nil) = entry.issuer, let position = entry.issuerName?.position else { return }
-        if let other = manifest.identities.first(where: { $0.name == name }) {
-            guard !other.contents.isAuthority, other.issuer != nil || state.identities[name] == nil else { return }
-            return report("\"\(name)\" is not an authority", at: position, hint: "authority: true")
-        }
-        guard state.identities[name] == nil else { return }
-        let known = manifest.identities.filter(\.contents.isAuthority).map(\.name) + ["self"]
-        report(
-            "there is no issuer \"\(name)\"", at: position,
-            hint: EditDistance.nearest(to: name, among: known).map { "did you mean \"\($0)\"?" })
+            .certificate, entry.name, at: entry.position, adjustment.isEmpty ? .none : .update, adjustment.differences,
+            adjustment: adjustment)
     }
 
     // MARK: Trust
 
     private mutating func change(of entry: TrustEntry, _ identities: [Change]) -> Change {
-        let usages = entry.usages.map(\.rawValue).joined(separator: ", ")
         let identity = identities.first { $0.name == entry.name }
-        let stored =
-            entry.certificate.map { own in state.certificates.first { $0.certificate == own } }
-            ?? state.certificate(named: entry.name)
-        guard entry.certificate != nil || identity != nil || stored != nil else {
-            report("there is no certificate \"\(entry.name)\"", at: entry.position)
-            return Change(.trust, entry.name, at: entry.position, .create)
+        let stored = state.certificate(of: entry, manifest.identities)
+        guard let certificate = entry.certificate ?? stored?.certificate else {
+            if identity == nil { report("there is no certificate \"\(entry.name)\"", at: entry.position) }
+            return change(of: entry, found: [])
         }
-        let hasNewCertificate = identity.map { $0.action != .none } ?? false
-        let found = hasNewCertificate ? [] : stored?.usages ?? []
+        guard !(identity?.makesCertificate ?? false) else { return change(of: entry, found: []) }
+        guard !entry.isForSystem else {
+            return change(of: entry, found: state.systemAnchors.contains(certificate.der) ? [.any] : [])
+        }
+        return change(of: entry, found: stored?.usages ?? [])
+    }
+
+    private func change(of entry: TrustEntry, found: [CertificateUsage]) -> Change {
         guard Set(found) != Set(entry.usages) else { return Change(.trust, entry.name, at: entry.position, .none) }
-        let shown = found.map(\.rawValue).joined(separator: ", ")
+        guard !entry.isForSystem else {
+            return Change(
+                .trust, entry.name, at: entry.position, .create, note: "for all programs of the machine",
+                .trustForSystem(entry))
+        }
+        let (shown, usages) = (Self.shown(found), Self.shown(entry.usages))
         return Change(
             .trust, entry.name, at: entry.position, found.isEmpty ? .create : .update,
             found.isEmpty ? [] : [.init("for", from: shown, to: usages)], note: "for \(usages)", .trust(entry))
     }
 
+    private static func shown(_ usages: [CertificateUsage]) -> String {
+        usages.map(\.rawValue).joined(separator: ", ")
+    }
+
     // MARK: Removals
 
     private var removals: [Change] {
-        let secrets = Set(manifest.secrets.map(\.key))
+        let secrets = Set(manifest.secrets.map { state.key(of: $0) })
         var found = state.passwords.filter { !secrets.contains($0.key) && state.record.hasMade($0.value.item) }
-            .map { Change(.secret, $0.value.item.title, at: nil, .delete, [], .removeSecret($0.value.item)) }
-        let trusted = Set(manifest.trust.map(\.name))
+            .map { removal(.secret, $0.value.item.title, $0.value.item, .removeSecret($0.value.item)) }
+        let trusted = Set(manifest.trust.filter { !$0.isForSystem }.map(\.name))
         let described = Set(manifest.certificates.map(\.certificate.der))
         for stored in state.certificates {
             let fingerprint = stored.certificate.sha256Fingerprint
@@ -256,16 +199,34 @@ package struct Planner {
             }
             // The certificate of an identity belongs to its key, which stays.
             if state.record.certificates.contains(fingerprint), !isDescribed, state.identities[name] == nil {
-                found.append(Change(.certificate, name, at: nil, .delete, [], .removeCertificate(stored.item)))
+                found.append(removal(.certificate, name, stored.item.item, .removeCertificate(stored.item)))
             }
         }
         return found.sorted { ($0.kind.rawValue, $0.name) < ($1.kind.rawValue, $1.name) }
     }
 
+    /// The removal of an item, or its staying if it is protected.
+    private func removal(_ kind: Change.Kind, _ name: String, _ item: Item, _ operation: Change.Operation) -> Change {
+        guard !item.attributes.isProtected || unprotects else {
+            return Change(kind, name, at: nil, .none, note: "protected, so it stays")
+        }
+        return Change(kind, name, at: nil, .delete, [], operation)
+    }
+
+    // MARK: Helpers
+
+    private func change(of entry: HelperEntry) -> Change {
+        let missing = state.missingOfHelpers[entry] ?? []
+        return Change(
+            .helper, entry.name, at: entry.position, missing.isEmpty ? .none : .create,
+            missing.map { .init($0, to: "keyfob") },
+            note: entry.registries.isEmpty ? nil : entry.registries.joined(separator: ", "), .installHelper(entry))
+    }
+
     // MARK: Files
 
     private func files(_ secrets: [Change], _ identities: [Change]) -> [Change] {
-        let changed = Dictionary(identities.filter { $0.action != .none }.map { ($0.name, $0) }) { first, _ in first }
+        let changed = Dictionary(identities.filter(\.makesCertificate).map { ($0.name, $0) }) { first, _ in first }
         var files: [Change] = []
         for entry in inOrderOfIssuers {
             for output in entry.outputs {

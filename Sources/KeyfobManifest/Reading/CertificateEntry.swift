@@ -7,10 +7,13 @@ package struct CertificateEntry: Sendable {
     package let name: String
     package let position: Position
     package let certificate: Certificate
+    /// Whether no removal removes the certificate.
+    package let isProtected: Bool
 
     init?(_ record: Record, _ problems: inout [ManifestProblem]) {
         name = record.text("name") ?? ""
         position = record.position
+        isProtected = record.flag("protect")
         let member = record.has("pem") ? "pem" : "file"
         func report(_ message: String) {
             problems.append(ManifestProblem(message, at: record.position(of: member)))

@@ -11,6 +11,8 @@ package indirect enum Form: Sendable {
     case choice([String])
     /// A number and a unit, such as `90d`.
     case duration
+    /// A part of a whole, such as `66%`.
+    case percentage
     /// The mode of a file: three or four octal digits.
     case mode
     /// A source of a secret, with the prefixes that it may have.

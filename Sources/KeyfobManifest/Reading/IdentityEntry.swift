@@ -13,6 +13,13 @@ package struct IdentityEntry: Sendable {
     package let renewsKey: Bool?
     /// The lifetime of the certificates in seconds.
     package let lifetime: Double?
+    /// When a renewal is due, if the manifest says so.
+    package let renewalTime: RenewalTime?
+    package let formerName: String?
+    /// Whether no removal removes the identity.
+    package let isProtected: Bool
+    /// The files that the key and the certificates come from.
+    package let source: ImportEntry?
     /// The issuer as the manifest names it.
     package let issuerName: Positioned<String>?
     /// The issuer; `nil` for an identity that must exist already.
@@ -20,7 +27,7 @@ package struct IdentityEntry: Sendable {
     package let outputs: [OutputEntry]
     package let hooks: [HookEntry]
 
-    init(_ record: Record, _ problems: inout [ManifestProblem]) {
+    init(_ record: Record, _ defaults: ManifestDefaults, _ problems: inout [ManifestProblem]) {
         name = record.text("name") ?? ""
         position = record.position
         var contents = CertificateContents()
@@ -35,10 +42,15 @@ package struct IdentityEntry: Sendable {
         contents.pathLength = record.integer("pathLength")
         self.contents = contents
         let own = record.record("key")
-        key = KeyEntry.specification(own, &problems)
-        hasKey = own.map { $0.has("type") || $0.has("size") || $0.has("curve") } ?? false
+        let kind = defaults.kind(own)
+        key = KeyEntry.specification(kind, &problems)
+        hasKey = kind != nil
         renewsKey = own?.text("rotationPolicy").map { $0 == "always" }
         lifetime = record.seconds("lifetime")
+        renewalTime = RenewalTime(record) ?? defaults.renewalTime
+        formerName = record.text("renamedFrom")
+        isProtected = record.flag("protect")
+        source = record.record("import").map { ImportEntry($0) }
         issuerName = record.text("issuer").map { Positioned($0, at: record.position(of: "issuer")) }
         outputs = record.records("outputs").flatMap { output in
             let files = OutputEntry.all(
@@ -56,7 +68,7 @@ package struct IdentityEntry: Sendable {
 
     private static func problems(of record: Record, _ contents: CertificateContents) -> [ManifestProblem] {
         var found: [ManifestProblem] = []
-        if contents.isEmpty, record.has("issuer") {
+        if contents.isEmpty, record.has("issuer"), !record.has("import") {
             found.append(
                 ManifestProblem(
                     "the certificate has no name", at: record.position,
@@ -75,6 +87,12 @@ package struct IdentityEntry: Sendable {
         if contents.pathLength != nil, !contents.isAuthority {
             found.append(
                 ManifestProblem("only an authority has a path length", at: record.position(of: "pathLength")))
+        }
+        if let lifetime = record.seconds("lifetime"), let before = record.seconds("renewBefore"), before >= lifetime {
+            found.append(
+                ManifestProblem(
+                    "the certificate would always be due: it does not live longer than that",
+                    at: record.position(of: "renewBefore")))
         }
         do { _ = try contents.name() } catch {
             found.append(
@@ -108,6 +126,7 @@ package struct IdentityEntry: Sendable {
     /// - Throws: `CryptoError` for a name that cannot be encoded.
     package func specification() throws -> IdentitySpecification {
         IdentitySpecification(
-            subject: try contents.name(), extensions: try extensions(), key: key, lifetime: lifetime)
+            subject: try contents.name(), extensions: try extensions(), key: key, lifetime: lifetime,
+            renewalTime: renewalTime)
     }
 }

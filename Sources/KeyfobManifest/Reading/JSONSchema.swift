@@ -60,6 +60,7 @@ package enum JSONSchema {
         case .choice(let choices): .object([("enum", .list(choices.map { .text($0) }))])
         case .duration:
             .object([("type", .text("string")), ("pattern", .text("^[0-9]+(\\.[0-9]+)?(ms|s|m|h|d|w|y)$"))])
+        case .percentage: .object([("type", .text("string")), ("pattern", .text("^[1-9][0-9]?%$"))])
         case .mode:
             .object([("type", .list([.text("string"), .text("integer")])), ("pattern", .text("^[0-7]{3,4}$"))])
         case .source(let prefixes):

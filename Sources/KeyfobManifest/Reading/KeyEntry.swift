@@ -8,13 +8,19 @@ package struct KeyEntry: Sendable {
     package let isExtractable: Bool
     /// Whether a stored key of another kind is destroyed and made anew.
     package let rotates: Bool
+    package let formerName: String?
+    /// Whether no removal removes the key.
+    package let isProtected: Bool
 
-    init(_ record: Record, _ problems: inout [ManifestProblem]) {
+    init(_ record: Record, _ defaults: ManifestDefaults, _ problems: inout [ManifestProblem]) {
         name = record.text("name") ?? ""
         position = record.position
-        specification = Self.specification(record, &problems)
-        isExtractable = record.flag("extractable")
+        specification = Self.specification(defaults.kind(record), &problems)
+        isExtractable =
+            record.has("extractable") ? record.flag("extractable") : defaults.key?.flag("extractable") ?? false
         rotates = record.flag("rotate")
+        formerName = record.text("renamedFrom")
+        isProtected = record.flag("protect")
     }
 
     /// The kind of a key; EC P-256 without a record.

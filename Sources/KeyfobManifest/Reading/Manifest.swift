@@ -16,6 +16,7 @@ package struct Manifest: Sendable {
     package let identities: [IdentityEntry]
     package let certificates: [CertificateEntry]
     package let trust: [TrustEntry]
+    package let helpers: [HelperEntry]
     /// Whether what an earlier apply made and the manifest no longer has is removed.
     package let prunes: Bool
 
@@ -74,7 +75,9 @@ package struct Manifest: Sendable {
         recoveryFile = record.text("recoveryFile")
         token = record.text("token")
         secrets = record.records("secrets").map { SecretEntry($0, &problems) }
-        keys = record.records("keys").map { KeyEntry($0, &problems) }
+        let defaults = ManifestDefaults(record.record("defaults"))
+        if let kind = defaults.kind(nil) { _ = KeyEntry.specification(kind, &problems) }
+        keys = record.records("keys").map { KeyEntry($0, defaults, &problems) }
         certificates = record.records("certificates").compactMap { CertificateEntry($0, &problems) }
         let certificates = self.certificates
         trust = record.records("trust").map { record in
@@ -82,17 +85,21 @@ package struct Manifest: Sendable {
             entry.certificate = certificates.first { $0.name == entry.name }?.certificate
             return entry
         }
+        helpers = HelperEntry.all(record.record("helpers"), &problems)
         prunes = record.flag("prune")
         let issuers = record.map("issuers").map { IssuerEntry($0.name, $0.record, &problems) }
         let named = Dictionary(issuers.map { ($0.name, $0.description) }) { first, _ in first }
         identities = record.records("identities").map { record in
-            var entry = IdentityEntry(record, &problems)
+            var entry = IdentityEntry(record, defaults, &problems)
             entry.issuer = entry.issuerName.map { name in
                 name.value == "self" ? .itself : named[name.value] ?? .authority(name.value, keychain: nil)
             }
             return entry
         }
-        problems += duplicates
+        // A wrong default is the same problem for each key.
+        var distinct: [ManifestProblem] = []
+        for problem in problems where !distinct.contains(problem) { distinct.append(problem) }
+        problems = distinct + duplicates + former
     }
 
     // MARK: Several files
@@ -145,11 +152,35 @@ package struct Manifest: Sendable {
         check(
             keys.map { ($0.name, $0.position) } + identities.map { ($0.name, $0.position) },
             "a key or identity of this name")
+        check(formerNames.map { ($0.former, $0.position) }, "a key or identity of this former name")
+        check(formerKeys.map { ($0.former, $0.position) }, "a secret of this former name")
         check(certificates.map { ($0.name, $0.position) }, "a certificate of this name")
         check(certificates.map { ($0.certificate.der, $0.position) }, "this certificate")
-        check(trust.map { ($0.name, $0.position) }, "the trust of this certificate")
+        check(trust.map { ("\($0.isForSystem) \($0.name)", $0.position) }, "the trust of this certificate")
         check(outputs.map { ($0.path, $0.position) }, "this file")
         return found
+    }
+
+    private var formerNames: [(former: String, position: Position)] {
+        keys.compactMap { entry in entry.formerName.map { ($0, entry.position) } }
+            + identities.compactMap { entry in entry.formerName.map { ($0, entry.position) } }
+    }
+
+    private var formerKeys: [(former: PasswordKey, position: Position)] {
+        secrets.compactMap { entry in entry.formerKey.map { ($0, entry.position) } }
+    }
+
+    /// The former names that other entries have, so that it is not clear which one is meant by what is stored.
+    private var former: [ManifestProblem] {
+        let names = Set(keys.map(\.name) + identities.map(\.name))
+        let taken = Set(secrets.map(\.key))
+        let places = formerNames.filter { names.contains($0.former) }.map(\.position)
+            + formerKeys.filter { taken.contains($0.former) }.map(\.position)
+        return places.map {
+            ManifestProblem(
+                "the former name is that of another entry", at: $0,
+                hint: "leave \"renamedFrom\" out once it is applied")
+        }
     }
 
     /// All files that the manifest describes.

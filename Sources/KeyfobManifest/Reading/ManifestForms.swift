@@ -25,16 +25,38 @@ enum ManifestForms {
                 "recoveryFile", .path,
                 "Where the recovery code of a new keychain with a passphrase is written."),
             Field("token", .text, "An existing token, by its label or URI; by default a software token is made."),
+            Field("defaults", .record(defaults), "What holds for keys and identities that do not say otherwise."),
             Field("secrets", .list(.record(secret)), "Passwords and other secrets.", example: ""),
             Field("keys", .list(.record(key)), "Keys that are made on the token.", example: ""),
             Field("issuers", .map(issuer), "Names for issuers outside the keychain."),
             Field("identities", .list(.record(identity)), "Keys with a certificate.", example: ""),
             Field("certificates", .list(.record(certificate)), "Certificates of others.", example: nil),
             Field("trust", .list(.record(trust)), "Certificates that the keychain trusts.", example: ""),
+            Field("helpers", .record(helpers), "Programs that get their passwords from the default keychain."),
             Field(
                 "prune", .flag,
                 "Whether secrets, certificates and trust that an earlier apply made, and that are no longer here, are "
                     + "removed. Keys are not."),
+        ])
+
+    private static let formerName = Field(
+        "renamedFrom", .name, "The former name. What is stored under it gets the new one, and keeps its value or key.")
+    private static let protection = Field(
+        "protect", .flag, "Whether no removal removes it, neither by apply nor by hand; false by default.")
+    private static let renewalTimes = [
+        Field("renewAt", .percentage, "The part of its lifetime after which a certificate is renewed; 66% by default."),
+        Field("renewBefore", .duration, "The time before its end at which a certificate is renewed, such as 30d."),
+    ]
+
+    static let defaults = RecordForm(
+        "mapping of defaults", excluding: [("renewAt", "renewBefore")],
+        [Field("key", .record(defaultKey), "The keys.")] + renewalTimes)
+
+    static let defaultKey = RecordForm(
+        "key", excluding: [("size", "curve")],
+        [
+            keyType, size, curve,
+            Field("extractable", .flag, "Whether keys may leave the token; not for those of identities."),
         ])
 
     static let secret = RecordForm(
@@ -42,6 +64,7 @@ enum ManifestForms {
         excluding: [("onConflict", "generate"), ("rotateEvery", "valueFrom")],
         [
             Field("name", .name, required: true, "The name, as lists show it.", example: "db/password"),
+            formerName,
             Field("user", .text, "The account.", example: "app"),
             Field("kind", .choice(["generic", "internet"]), "Use internet for the password of a server."),
             Field("server", .text, "The server of an internet password; the name by default."),
@@ -58,6 +81,7 @@ enum ManifestForms {
                 "onConflict", .choice(["replace", "keep"]),
                 "What happens to a stored value that differs from the source; replace by default."),
             Field("rotateEvery", .duration, "The age at which a generated value is replaced.", example: "90d"),
+            protection,
             Field("outputs", .list(.record(secretOutput)), "Files that the value is written to."),
             Field("onChange", .list(.record(hook)), "Programs to run after a change."),
         ])
@@ -82,6 +106,7 @@ enum ManifestForms {
         "key", excluding: [("size", "curve")],
         [
             Field("name", .name, required: true, "The name of the key.", example: "signing"),
+            formerName,
             Field(
                 "type", .choice(["ec", "rsa", "ed25519", "aes"]), "The kind of key; ec by default.", example: "ec"),
             size, curve,
@@ -89,6 +114,7 @@ enum ManifestForms {
             Field(
                 "rotate", .flag,
                 "Whether a key of another kind is destroyed and made anew; this also needs the option of apply."),
+            protection,
         ])
 
     static let identityKey = RecordForm(
@@ -101,9 +127,15 @@ enum ManifestForms {
         ])
 
     static let identity = RecordForm(
-        "identity", excluding: [("commonName", "subject"), ("authority", "usages")],
+        "identity",
+        excluding: [("commonName", "subject"), ("authority", "usages"), ("renewAt", "renewBefore")]
+            + [
+                "commonName", "subject", "dnsNames", "ips", "emails", "uris", "usages", "authority", "pathLength",
+                "lifetime", "key", "issuer", "renewAt", "renewBefore",
+            ].map { ("import", $0) },
         [
             Field("name", .name, required: true, "The name of the identity.", example: "web"),
+            formerName,
             Field("commonName", .text, "The common name.", example: "www.example.org"),
             Field("subject", .text, "The whole subject, such as CN=web,O=Example."),
             Field("dnsNames", .list(.text), "Host names.", example: "[www.example.org]"),
@@ -116,13 +148,26 @@ enum ManifestForms {
             Field("authority", .flag, "Whether the identity issues certificates."),
             Field("pathLength", .integer(0...255), "The number of authorities allowed below an authority."),
             Field("lifetime", .duration, "The lifetime of its certificates; the issuer may shorten it."),
+        ] + renewalTimes + [
             Field("key", .record(identityKey), "The key; EC P-256 by default."),
             Field(
                 "issuer", .text,
                 "self, the name of an authority, or a name from issuers. An identity without one must "
                     + "exist already, and is not renewed.", example: "self"),
+            Field("import", .record(importedFiles), "Files that the key and the certificates come from."),
+            protection,
             Field("outputs", .list(.record(identityOutput)), "Files for programs.", example: ""),
             Field("onChange", .list(.record(hook)), "Programs to run after a change.", example: ""),
+        ])
+
+    static let importedFiles = RecordForm(
+        "mapping of files", holdsSecret: true, exactlyOneOf: [["pkcs12", "pem"]], excluding: [("pem", "allowLegacy")],
+        [
+            Field("pkcs12", .path, "A PKCS#12 file. Once it is imported, the file may be removed."),
+            Field("pem", .list(.path), "PEM files with one private key and its certificates."),
+            Field("passSource", .source(secretSources), "Where the passphrase of the files comes from."),
+            Field("allowLegacy", .flag, "Whether a PKCS#12 file may use RC2, RC4, DES or 3DES; false by default."),
+            Field("extractable", .flag, "Whether the key may leave the token; false by default."),
         ])
 
     private static let fileFields = [
@@ -159,17 +204,31 @@ enum ManifestForms {
             Field("name", .name, required: true, "The name of the certificate.", example: "corp-ca"),
             Field("file", .path, "A file with one certificate, in PEM or DER.", example: "corp-ca.pem"),
             Field("pem", .text, "The certificate itself, in PEM."),
+            protection,
         ])
 
     static let trust = RecordForm(
-        "trusted certificate",
+        "trusted certificate", excluding: [("scope", "for")],
         [
             Field(
                 "certificate", .name, required: true,
                 "The name of a certificate or identity of this manifest or of the keychain.", example: "web"),
             Field(
+                "scope", .choice(["user", "system"]),
+                "user for this keychain, the default; system for all programs of the machine, which needs root."),
+            Field(
                 "for", .list(.choice(CertificateUsage.known.map(\.rawValue))), "The usages; any by default.",
                 example: "[server]"),
+        ])
+
+    static let helpers = RecordForm(
+        "mapping of helpers",
+        [
+            Field("git", .flag, "Whether git gets passwords from Keyfob."),
+            Field("docker", .list(.text), "The registries for which docker gets passwords from Keyfob."),
+            Field("cargo", .flag, "Whether the helper of cargo is linked."),
+            Field("keyring", .flag, "Whether the helper of pip is linked as keyring."),
+            Field("directory", .path, "The directory of the links; ~/.local/bin by default."),
         ])
 
     static let issuer = RecordForm(

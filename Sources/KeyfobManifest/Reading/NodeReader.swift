@@ -114,7 +114,7 @@ struct NodeReader {
 
     private mutating func refuse(_ name: String, _ key: Node, _ form: RecordForm) {
         if form.holdsSecret, Self.literals.contains(name.lowercased()) {
-            let member = form.field("valueFrom") == nil ? "pinSource" : "valueFrom"
+            let member = ["valueFrom", "passSource"].first { form.field($0) != nil } ?? "pinSource"
             return report(
                 "\"\(name)\" would put a secret into the manifest", key,
                 hint: "use \(member): env:NAME, file:PATH, cmd:COMMAND or credential:NAME")
@@ -230,6 +230,12 @@ struct NodeReader {
                 return nil
             }
             return .seconds(duration / .seconds(1))
+        case .percentage:
+            guard text.last == "%", let number = Int(text.dropLast()), (1...99).contains(number) else {
+                report("\"\(name)\" is a percentage from 1% to 99%", node)
+                return nil
+            }
+            return .integer(number)
         case .mode:
             guard (3...4).contains(text.count), let mode = Int(text, radix: 8), mode <= 0o777 else {
                 report("\"\(name)\" is the mode of a file in octal digits, such as 0640", node)

@@ -12,6 +12,10 @@ package struct SecretEntry: Sendable {
     package let name: String
     package let position: Position
     package let key: PasswordKey
+    /// The former key; `nil` if the secret was not renamed, or its name is only its label.
+    package let formerKey: PasswordKey?
+    /// Whether no removal removes the secret.
+    package let isProtected: Bool
     /// The label, if the manifest gives one, or a server makes the name the label.
     package let label: String?
     package let comment: String?
@@ -44,6 +48,12 @@ package struct SecretEntry: Sendable {
         key = PasswordKey(
             isInternet: isInternet, place: server ?? name, account: record.text("user") ?? "",
             protocolCode: scheme?.rawValue ?? "", port: record.integer("port") ?? 0, path: record.text("path") ?? "")
+        formerKey = record.text("renamedFrom").flatMap { [key] former in
+            var formerKey = key
+            if server == nil { formerKey.place = former }
+            return formerKey == key ? nil : formerKey
+        }
+        isProtected = record.flag("protect")
         label = record.text("label") ?? server.map { [name] _ in name }
         if let given = record.text("label"), server != nil, !given.isIdentical(to: name) {
             problems.append(
@@ -83,6 +93,7 @@ extension SecretEntry {
             item = GenericPassword(service: key.place, account: key.account, label: label ?? name).item
         }
         if let comment { item.attributes[.comment] = .string(comment) }
+        if isProtected { item.attributes[.isProtectedItem] = .number(1) }
         return item
     }
 }

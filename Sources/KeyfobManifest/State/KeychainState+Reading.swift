@@ -6,8 +6,11 @@ import KeyfobPrimitives
 extension KeychainState {
     /// The state if the keychain does not exist yet.
     ///
-    /// - Throws: `ManifestError` if a file that the manifest describes cannot be written.
-    package init(withoutKeychain manifest: Manifest) throws {
+    /// - Throws: `ManifestError` if a file that the manifest describes cannot be written, or one to import cannot be
+    ///   read; `KeychainError` of a source.
+    package init(withoutKeychain manifest: Manifest, _ sources: SecretSources) throws {
+        try readImports(manifest, sources)
+        readSystemTrust(manifest)
         for output in manifest.outputs { files[output.path] = try output.state(comparedWith: nil) }
     }
 
@@ -22,6 +25,8 @@ extension KeychainState {
         record = try ManifestRecord(of: keychain)
         try readPasswords(manifest, keychain, sources)
         try readToken(manifest, keychain)
+        try readImports(manifest, sources)
+        readSystemTrust(manifest)
         try readFiles(manifest, keychain)
     }
 
@@ -35,12 +40,11 @@ extension KeychainState {
             for item in try keychain.findItems(criteria) { passwords[PasswordKey(item)] = StoredPassword(item) }
         }
         for entry in manifest.secrets {
-            guard let stored = passwords[entry.key], let source = entry.source, !entry.keepsStoredValue else {
-                continue
-            }
+            let key = key(of: entry)
+            guard let stored = passwords[key], let source = entry.source, !entry.keepsStoredValue else { continue }
             let wanted = try sources.value(of: entry, from: source)
             // A value that cannot be read, such as a damaged one, is replaced.
-            passwords[entry.key]?.isSame = (try? keychain.secret(of: stored.item)) == wanted
+            passwords[key]?.isSame = (try? keychain.secret(of: stored.item)) == wanted
         }
     }
 
@@ -70,16 +74,32 @@ extension KeychainState {
         }
     }
 
+    private mutating func readImports(_ manifest: Manifest, _ sources: SecretSources) throws {
+        for entry in manifest.identities {
+            guard let source = entry.source else { continue }
+            imports[entry.name] = try ImportedIdentity(source, sources)
+        }
+    }
+
+    private mutating func readSystemTrust(_ manifest: Manifest) {
+        for entry in manifest.trust where entry.isForSystem {
+            guard let certificate = entry.certificate ?? certificate(of: entry, manifest.identities)?.certificate,
+                SystemTrustStore.contains(certificate)
+            else { continue }
+            systemAnchors.insert(certificate.der)
+        }
+    }
+
     private mutating func readFiles(_ manifest: Manifest, _ keychain: Keychain) throws {
         let contents = OutputContents(of: keychain, certificates: certificates.map(\.certificate))
         for entry in manifest.identities {
             for output in entry.outputs {
-                let bytes = try identities[entry.name].map { try contents.bytes(output.content, of: $0.item) }
+                let bytes = try identity(of: entry).map { try contents.bytes(output.content, of: $0.item) }
                 files[output.path] = try output.state(comparedWith: bytes)
             }
         }
         for entry in manifest.secrets where !entry.outputs.isEmpty {
-            let value = try passwords[entry.key].flatMap { try keychain.secret(of: $0.item) }
+            let value = try password(of: entry).flatMap { try keychain.secret(of: $0.item) }
             for output in entry.outputs { files[output.path] = try output.state(comparedWith: value) }
         }
     }

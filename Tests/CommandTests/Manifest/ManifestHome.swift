@@ -47,6 +47,33 @@ struct ManifestHome: Sendable {
         return entries.map { "\($0["action"] as? String ?? "") \($0["kind"] as? String ?? "") \($0["name"] as? String ?? "")" }
     }
 
+    /// The entries of a plan that change something.
+    func changes() throws -> [String] { try entries().filter { !$0.hasPrefix("none ") } }
+
+    /// Runs a script of sh in the user's directory, which must succeed.
+    @discardableResult
+    func shell(_ script: String, environment: [String: String] = [:]) throws -> String {
+        let result = try Tool(
+            "/bin/sh", ["-euc", "cd \"$1\"; " + script, "sh", home.directory.path],
+            environment: home.environment.merging(environment) { $1 }
+        ).run()
+        try #require(result.status == 0, "\(result.output)\(result.error)")
+        return result.output
+    }
+
+    /// The fingerprints of the keys of the keychain, by their names.
+    func keys() throws -> [String: String] {
+        let keys = try #require(try home.document(["key", "ls", "-k", "site"])["keys"] as? [[String: Any]])
+        return Dictionary(
+            keys.map { ($0["name"] as? String ?? "", $0["fingerprint"] as? String ?? "") }, uniquingKeysWith: { $1 })
+    }
+
+    /// The serial number of the certificate of an identity.
+    func serial(_ name: String) throws -> String {
+        let document = try home.document(["cert", "show", name, "-k", "site"])
+        return try #require(document["serial"] as? String)
+    }
+
     func text(_ name: String) throws -> String { try String(contentsOfFile: path(name), encoding: .utf8) }
 
     /// The content and the time of change of every file below the home directory.

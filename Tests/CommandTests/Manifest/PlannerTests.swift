@@ -99,7 +99,8 @@ import Testing
 
     @Test func `a rotation that was interrupted after the new key was made only destroys the former one`() throws {
         var state = existing
-        state.keys["k"] = ["RSA 3072", "EC P-256"].map { StoredKey(KeyItem(item: Item(.key)), kind: $0) }
+        let key = KeyItem(item: Item(.key, [.label: .string("k")]))
+        state.keys["k"] = ["RSA 3072", "EC P-256"].map { StoredKey(key, kind: $0) }
         let plan = try self.plan("keys: [{name: k, rotate: true}]\n", state)
         #expect(plan.destroyedKeys == ["k"])
         #expect(plan.newKeys.isEmpty)
