@@ -89,7 +89,7 @@ import Testing
         try household.set("a", "one")
         let set = ["set", "a", "--replace", "--stdin", "--dry-run"]
         let cases: [(String, [String], String)] = [
-            ("one", [], "kept"), ("two", [], "replaced"), ("one", ["--label", "b"], "replaced"),
+            ("one", [], "none"), ("two", [], "update"), ("one", ["--label", "b"], "update"),
         ]
         for (value, options, action) in cases {
             let document = try household.document(set + options, input: Data(value.utf8))
@@ -100,7 +100,7 @@ import Testing
         #expect(try household.keyfob(set, input: Data("two".utf8)).output == "Would replace a in \"login\".\n")
         #expect(try household.keyfob(["get", "a"]).output == "one\n")
         let new = try household.document(["set", "b", "--stdin", "--dry-run"], input: Data("one".utf8))
-        #expect(new["action"] as? String == "added" && new["changed"] as? Bool == false)
+        #expect(new["action"] as? String == "create" && new["changed"] as? Bool == false)
         #expect(try household.keyfob(["get", "b"]).status == 3)
     }
 

@@ -25,6 +25,19 @@ extension KeychainIdentities {
             reference.retagged(.certificate), Preference(.identity, service), among: Criteria(.certificate))
     }
 
+    /// Whether an identity, and no other one, has this preference.
+    ///
+    /// - Throws: `KeychainError`; the errors of `unlock()`, and of reading the token.
+    @available(*, noasync, message: "call it from a thread of your own")
+    package func isPreferred(_ identity: Identity, for service: String) throws -> Bool {
+        _ = try keychain.vaultKeys()
+        let wanted = Preference(.identity, service)
+        let items = try keychain.findItems(Criteria(.certificate)).filter {
+            $0.attributes.preferences.contains(wanted)
+        }
+        return !items.isEmpty && items.allSatisfy { $0.reference == identity.reference?.retagged(.certificate) }
+    }
+
     /// The identity that is preferred for a service, by the closest match; `nil` if there is none.
     ///
     /// - Throws: `KeychainError`; the errors of `unlock()`, and of reading the token.

@@ -57,13 +57,17 @@ struct CertificateChainCommand: OutputCommand {
         // An expired certificate is reported as expired even if its issuer is missing too.
         let isIssuerMissing = [.issuerNotFound, .leafNotVerified].contains(result.result.failure?.code)
         let isComplete = !isIssuerMissing || result.chain.last?.isSelfSigned == true
-        let document = Document([
-            "name": name, "trusted": result.isTrusted, "origin": result.origin?.rawValue, "fetched": fetched.count,
-            "chain_complete": isComplete,
-            "chain": rows.map { index, one, place -> Members in
-                ["depth": index, "place": place] + CertificatePhrases.members(one, on: now)
-            },
-        ])
+        // A dry run fetches nothing, so it reports that issuers are missing.
+        let isFetched = global.dryRun ? fetch && !isComplete : !fetched.isEmpty
+        let document = Document(
+            global.effect(isFetched ? .create : .none),
+            [
+                "name": name, "trusted": result.isTrusted, "origin": result.origin?.rawValue,
+                "fetched": fetched.count, "chain_complete": isComplete,
+                "chain": rows.map { index, one, place -> Members in
+                    ["depth": index, "place": place] + CertificatePhrases.members(one, on: now)
+                },
+            ], listName: "chain")
         var table = Table([
             .init("DEPTH"), .init("SUBJECT", mayShrink: true), .init("ISSUER", mayShrink: true), .init("STATE"),
             .init("WHERE"),

@@ -61,7 +61,7 @@ struct CertificateExportCommand: ParsableCommand, ContentWriter {
         }
         let bytes = form == .der ? SecretBytes(leaf.der) : SecretBytes(utf8: certificates.map(\.pem).joined())
         try file.write(
-            bytes, document: document(item, certificates, isComplete), sentence: sentence(certificates, isComplete),
+            bytes, members: members(item, certificates, isComplete), sentence: sentence(certificates, isComplete),
             force: force, isDryRun: global.dryRun, waiting: global.timeout, output)
     }
 
@@ -88,16 +88,16 @@ struct CertificateExportCommand: ParsableCommand, ContentWriter {
         return found
     }
 
-    private func document(_ item: CertificateItem, _ certificates: [Certificate], _ isComplete: Bool) -> Document {
-        Document([
-            "name": item.label, "file": file.path, "dry_run": global.dryRun, "chain_complete": isComplete,
+    private func members(_ item: CertificateItem, _ certificates: [Certificate], _ isComplete: Bool) -> Members {
+        [
+            "name": item.label, "file": file.path, "chain_complete": isComplete,
             "certificates": certificates.map { certificate -> Members in
                 [
                     "subject": certificate.subject.description,
                     "fingerprint": Value.fingerprint(sha256: certificate.sha256Fingerprint), "pem": certificate.pem,
                 ]
             },
-        ])
+        ]
     }
 
     private func sentence(_ certificates: [Certificate], _ isComplete: Bool) -> String {

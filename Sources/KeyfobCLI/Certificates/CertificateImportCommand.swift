@@ -88,14 +88,15 @@ struct CertificateImportCommand: OutputCommand {
             labels[certificate.der].flatMap { $0 } ?? label ?? certificate.ownName
                 ?? "sha256:" + certificate.sha256Fingerprint.hexadecimal.prefix(16)
         }
-        let document = Document([
-            "changed": !global.dryRun && results.contains { $0.isNew }, "keychain": keychain.nameInDocuments,
-            "dry_run": global.dryRun,
-            "certificates": results.map { result -> Members in
-                ["new": result.isNew, "name": name(result.certificate)]
-                    + CertificatePhrases.members(result.certificate, on: now)
-            },
-        ])
+        let document = Document(
+            global.effect(results.contains { $0.isNew } ? .create : .none),
+            [
+                "keychain": keychain.nameInDocuments,
+                "certificates": results.map { result -> Members in
+                    ["new": result.isNew, "name": name(result.certificate)]
+                        + CertificatePhrases.members(result.certificate, on: now)
+                },
+            ])
         var lines = results.map { result in
             let verb = !result.isNew ? "Unchanged:" : global.dryRun ? "Would store" : "Stored"
             return "\(verb) certificate \"\(TerminalSafe.text(name(result.certificate)))\", "

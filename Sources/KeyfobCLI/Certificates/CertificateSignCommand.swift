@@ -55,7 +55,7 @@ struct CertificateSignCommand: ParsableCommand, ContentWriter {
         guard !global.dryRun else {
             try authority.requireSignable(request, terms: terms)
             return try file.write(
-                SecretBytes(utf8: ""), document: document(nil, request, keychain), sentence: "", isDryRun: true,
+                SecretBytes(utf8: ""), members: members(nil, request, keychain), sentence: "", isDryRun: true,
                 waiting: global.timeout, output)
         }
         let issued = try authority.sign(request, terms: terms) { output.warn("the lifetime is \($0).") }
@@ -63,7 +63,7 @@ struct CertificateSignCommand: ParsableCommand, ContentWriter {
         let pem = ([certificate] + issued.chain).map(\.pem).joined()
         try file.write(
             form == .der ? SecretBytes(certificate.der) : SecretBytes(utf8: pem),
-            document: document(issued, request, keychain),
+            members: members(issued, request, keychain),
             sentence: "Wrote \(TerminalSafe.text(file.name)): "
                 + "\(TerminalSafe.text(CertificatePhrases.subject(certificate))), "
                 + "\(CertificatePhrases.validity(certificate, on: Date())).",
@@ -81,13 +81,12 @@ struct CertificateSignCommand: ParsableCommand, ContentWriter {
             lifetime: lifetime.map { Double($0.duration.components.seconds) })
     }
 
-    private func document(
+    private func members(
         _ issued: IssuedCertificate?, _ request: CertificationRequest, _ keychain: Keychain
-    ) -> Document {
-        Document(
-            [
-                "keychain": keychain.name, "authority": issuer.text, "file": file.path, "dry_run": global.dryRun,
-                "action": "create", "pem": issued.map { ([$0.certificate] + $0.chain).map(\.pem).joined() },
-            ] + CertificatePhrases.members(issued?.certificate, on: Date()))
+    ) -> Members {
+        [
+            "keychain": keychain.name, "authority": issuer.text, "file": file.path,
+            "pem": issued.map { ([$0.certificate] + $0.chain).map(\.pem).joined() },
+        ] + CertificatePhrases.members(issued?.certificate, on: Date())
     }
 }

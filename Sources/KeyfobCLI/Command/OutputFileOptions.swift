@@ -27,7 +27,7 @@ struct OutputFileOptions: ParsableArguments {
     ///
     /// - Parameters:
     ///   - bytes: The content of the file; evaluated when it is written.
-    ///   - document: The document; whether the file was changed is added to it.
+    ///   - members: The members of the document after those of the effect on the file.
     ///   - force: Whether binary data may go to a terminal.
     ///   - mode: The mode of the file; by default all users may read it.
     ///   - isDryRun: Whether to report only that nothing was written.
@@ -35,20 +35,21 @@ struct OutputFileOptions: ParsableArguments {
     /// - Throws: `KeychainError.fileUnavailable`, `refused`, `diskFull` or `timedOut` if the file or standard output
     ///   cannot be written.
     func write(
-        _ bytes: @autoclosure () throws -> SecretBytes, document: Document, sentence: @autoclosure () -> String,
+        _ bytes: @autoclosure () throws -> SecretBytes, members: Members, sentence: @autoclosure () -> String,
         force: Bool = false, mode: mode_t = 0o644, isDryRun: Bool, waiting timeout: TimeSpan?, _ output: Output
     ) throws {
         let destination = FileDestination(path: path, mode: mode, timeout: timeout)
         let hasFile = try !destination.isStandardOutput
         if !hasFile, output.format.isMachineReadable {
-            return try output.emit(document.telling(ofChange: false), sentence: "")
+            return try output.emit(Document(Effect(.none, isDryRun: isDryRun), members), sentence: "")
         }
         guard !isDryRun else {
+            let action = hasFile ? try destination.action(of: bytes()) : .none
             return try output.emit(
-                document.telling(ofChange: false), sentence: "Dry run: no file was written.")
+                Document(Effect(action, isDryRun: true), members), sentence: "Dry run: no file was written.")
         }
-        let isChanged = try destination.write(bytes(), force: force)
+        let action = try destination.write(bytes(), force: force)
         guard hasFile else { return }
-        try output.emit(document.telling(ofChange: isChanged), sentence: sentence())
+        try output.emit(Document(Effect(action, isDryRun: false), members), sentence: sentence())
     }
 }

@@ -31,7 +31,7 @@ struct HelperInstall: OutputCommand {
         if changed.contains(where: { $0.link != nil }), !folder.isInPath {
             output.warn("\(TerminalSafe.text(folder.path)) is not in PATH, so other programs do not find the helpers.")
         }
-        try HelperReport.emit(changed, isDryRun: global.dryRun, output)
+        try HelperReport.emit(changed, .update, global, output)
     }
 
     private func make(_ link: HelperLink, _ report: inout HelperReport, _ output: Output) throws {

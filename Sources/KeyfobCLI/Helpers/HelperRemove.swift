@@ -40,6 +40,6 @@ struct HelperRemove: OutputCommand {
             }
             if !reports[index].isChanged { try output.say("Nothing to do for \(program.rawValue).") }
         }
-        try HelperReport.emit(reports, isDryRun: global.dryRun, output)
+        try HelperReport.emit(reports, .delete, global, output)
     }
 }

@@ -29,10 +29,18 @@ struct HelperReport {
     }
 
     /// Prints the document of a command that changes helpers.
-    static func emit(_ reports: [HelperReport], isDryRun: Bool, _ output: Output) throws {
-        let changed = reports.contains(where: \.isChanged)
-        let list = reports.map { $0.members + ["action": $0.isChanged ? "update" : "none"] }
-        try output.emit(
-            Document(["helpers": list, "changed": changed && !isDryRun, "dry_run": isDryRun]), sentence: "")
+    ///
+    /// - Parameters:
+    ///   - reports: The helpers, after the change.
+    ///   - action: What was done with those that were changed.
+    ///   - global: The options.
+    ///   - output: The output.
+    /// - Throws: `KeychainError` if standard output cannot be written.
+    static func emit(
+        _ reports: [HelperReport], _ action: Effect.Action, _ global: GlobalOptions, _ output: Output
+    ) throws {
+        let list = reports.map { $0.members + global.effect($0.isChanged ? action : .none).members }
+        let effect = global.effect(reports.contains(where: \.isChanged) ? action : .none)
+        try output.emit(Document(effect, ["helpers": list]), sentence: "")
     }
 }

@@ -67,7 +67,9 @@ struct IdentityCreateCommand: OutputCommand {
             try keychain.identities.requireCreatable(name, specification, issuer: issuer)
             return try output.emit(
                 IdentityPhrases.plan(
-                    name, keychain, issuer: description, known: known(specification, issuer: description)),
+                    .create, name, keychain, issuer: description,
+                    known: known(specification, issuer: description)
+                ).adding(Self.differences(nil)),
                 sentence: "Would make identity \"\(TerminalSafe.text(name))\": \(specification.key), "
                     + "issuer \(TerminalSafe.text(description.description)).")
         }
@@ -83,9 +85,9 @@ struct IdentityCreateCommand: OutputCommand {
         }
         let certificate = try made.identity.certificate()
         let now = Date()
-        let document = try IdentityPhrases.document(made.identity, isChanged: true, keychain)
+        let document = try IdentityPhrases.document(global.effect(.create), made.identity, keychain)
         try output.emit(
-            document,
+            document.adding(Self.differences(nil)),
             sentence: """
                   key     \(specification.key) on "\(TerminalSafe.text(keychain.tokenLabel))", not extractable
                   leaf    \(TerminalSafe.text(CertificatePhrases.subject(certificate))), \
@@ -121,10 +123,7 @@ struct IdentityCreateCommand: OutputCommand {
         // The stored description has the authority's name, which the option may have stated in another way.
         if case .authority = issuer { issuer = try issuer.resolved(for: keychain, global, issuance).issuerDescription }
         let differences = try keychain.identities.differences(of: known, from: specification, issuer: issuer)
-        let document = try IdentityPhrases.document(known, isChanged: false, keychain, isDryRun: global.dryRun)
-        let list = differences.map { difference -> Members in
-            ["member": difference.part, "current": difference.current, "wanted": difference.wanted]
-        }
+        let document = try IdentityPhrases.document(global.effect(.none), known, keychain)
         var lines = ["Nothing to do: identity \"\(TerminalSafe.text(name))\" exists."]
         if !differences.isEmpty {
             lines.append("It differs from the options:")
@@ -135,8 +134,17 @@ struct IdentityCreateCommand: OutputCommand {
             lines.append("To change it, renew it with these options: \(command) …")
         }
         try output.emit(
-            Document(document.members + ["differences": list]), sentence: lines.joined(separator: "\n"))
+            document.adding(Self.differences(differences)), sentence: lines.joined(separator: "\n"))
         if exitCode, !differences.isEmpty { throw ExitCode(ExitStatus.attention.rawValue) }
+    }
+
+    /// The member about an existing identity that differs from the options; null for a new one.
+    private static func differences(_ differences: [IdentityDifference]?) -> Members {
+        [
+            "differences": differences?.map { difference -> Members in
+                ["member": difference.part, "current": difference.current, "wanted": difference.wanted]
+            },
+        ]
     }
 
     /// A note if the issuer granted a shorter lifetime than requested, by more than the day that some issuers subtract
@@ -153,15 +161,15 @@ enum IdentityPhrases {
     ///
     /// - Parameter trust: The trust of older versions that this one does not have.
     static func document(
-        _ identity: Identity, isChanged: Bool, _ keychain: Keychain, kept: [String] = [],
-        trust: StaleTrust? = nil, isDryRun: Bool = false
+        _ effect: Effect, _ identity: Identity, _ keychain: Keychain, kept: [String] = [], trust: StaleTrust? = nil
     ) throws -> Document {
         let certificate = try identity.certificate()
         let members = Self.members(
-            of: identity.label, isChanged: isChanged, isDryRun: isDryRun, keychain,
+            of: identity.label, keychain,
             uri: try keychain.objects.uri(of: identity).description, issuer: identity.renewalPolicy?.issuer, kept: kept,
             trust: trust, chain: try keychain.certificates.chain(of: certificate))
         return Document(
+            effect,
             members
                 + CertificatePhrases.members(certificate, on: Date(), isReplaced: identity.nameOfVersion != nil))
     }
@@ -170,16 +178,16 @@ enum IdentityPhrases {
     /// in advance.
     ///
     /// - Parameters:
+    ///   - action: What the run would do.
     ///   - certificate: The certificate, if it exists.
     ///   - known: The values that are known without a certificate, as in `CertificatePhrases.members`.
     static func plan(
-        _ name: String, _ keychain: Keychain, issuer: IssuerDescription?, certificate: Certificate? = nil,
-        known: Members = [:]
+        _ action: Effect.Action, _ name: String, _ keychain: Keychain, issuer: IssuerDescription?,
+        certificate: Certificate? = nil, known: Members = [:]
     ) -> Document {
         Document(
-            members(
-                of: name, isChanged: false, isDryRun: true, keychain, uri: nil, issuer: issuer, kept: nil, trust: nil,
-                chain: nil)
+            Effect(action, isDryRun: true),
+            members(of: name, keychain, uri: nil, issuer: issuer, kept: nil, trust: nil, chain: nil)
                 + CertificatePhrases.members(certificate, on: Date(), known: known))
     }
 
@@ -190,12 +198,12 @@ enum IdentityPhrases {
     ///   - chain: The chain of the stored certificates. The certificates of the issuer or the file may include a root,
     ///     which is not stored.
     private static func members(
-        of name: String?, isChanged: Bool, isDryRun: Bool, _ keychain: Keychain, uri: String?,
+        of name: String?, _ keychain: Keychain, uri: String?,
         issuer: IssuerDescription?, kept: [String]?, trust: StaleTrust?, chain: CertificateChain?
     ) -> Members {
         [
-            "changed": isChanged, "dry_run": isDryRun, "name": name, "keychain": keychain.name,
-            "token": keychain.tokenLabel, "uri": uri, "issuer_policy": issuer?.description, "kept": kept,
+            "name": name, "keychain": keychain.name, "token": keychain.tokenLabel, "uri": uri,
+            "issuer_policy": issuer?.description, "kept": kept,
             "trust_stays_with": kept.map { _ in trust?.versions ?? [] },
             "hint": trust.map { Wording(keychain: keychain.name).command($0.operation) },
             "chain_complete": chain?.isComplete, "chain_length": chain?.certificates.count,

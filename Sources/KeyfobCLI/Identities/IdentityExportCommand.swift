@@ -44,14 +44,21 @@ struct IdentityExportCommand: ParsableCommand, ContentWriter {
                 remedies: [Remedy("Use it in place", .showURI(label)), Remedy("Public parts", .exportChain(label))],
                 details: ["key": label, "token": keychain.tokenLabel])
         }
-        let members: Members = ["name": label, "file": destination, "format": "pkcs12", "dry_run": global.dryRun]
+        /// The document about the file; its content is printed only if there is no file.
+        func document(_ action: Effect.Action, bytes: Int? = nil, content: Data? = nil) -> Document {
+            Document(
+                global.effect(action),
+                [
+                    "name": label, "file": destination, "format": "pkcs12", "bytes": bytes,
+                    "pkcs12_b64": content.map { Value.base64($0) },
+                ])
+        }
         let target = FileDestination(path: destination, mode: 0o600, timeout: global.timeout)
         let hasFile = try !target.isStandardOutput
         if global.dryRun {
-            let unknown: Members = [hasFile ? "bytes" : "pkcs12_b64": Value.null]
-            return try output.emit(
-                Document(members + unknown).telling(ofChange: false),
-                sentence: "Dry run: no file was written.")
+            // Each export is encrypted with a new salt, so it changes the file.
+            let action = try target.action(of: SecretBytes([]))
+            return try output.emit(document(action), sentence: "Dry run: no file was written.")
         }
         let isDocument = !hasFile && output.format.isMachineReadable
         if isDocument { try SensitiveOutput.refuseTerminal(force: force) }
@@ -59,13 +66,12 @@ struct IdentityExportCommand: ParsableCommand, ContentWriter {
         let secret = try passphrase.read(.file(fileName, isNew: true), global)
         let data = try keychain.identities.export(identity, passphrase: secret)
         if isDocument {
-            let document = Document(members + ["pkcs12_b64": Value.base64(data)])
-            return try output.emit(document.telling(ofChange: false), sentence: "")
+            return try output.emit(document(.none, bytes: data.count, content: data), sentence: "")
         }
-        let isChanged = try target.write(SecretBytes(data), isPrivateKey: true, force: force)
+        let action = try target.write(SecretBytes(data), isPrivateKey: true, force: force)
         guard hasFile else { return }
         try output.emit(
-            Document(members + ["bytes": data.count]).telling(ofChange: isChanged),
+            document(action, bytes: data.count),
             sentence: "Wrote \(TerminalSafe.text(fileName)): key, certificate and chain, encrypted with the "
                 + "passphrase.")
     }

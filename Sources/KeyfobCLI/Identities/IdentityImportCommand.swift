@@ -108,7 +108,7 @@ struct IdentityImportCommand: OutputCommand {
             let reports = try plans(zip(pairs, names).map { ($0, $1) }, given, in: keychain)
             let lines = try IdentityImportReport.lines(reports, summary, keychain, on: now)
             return try output.emit(
-                document(reports, isChanged: false, keychain, now),
+                document(reports, keychain, now),
                 sentence: (lines + left + ["Dry run: nothing was imported."]).joined(separator: "\n"))
         }
         var imports: [IdentityImport] = []
@@ -132,7 +132,7 @@ struct IdentityImportCommand: OutputCommand {
         let isChanged = imports.contains { !$0.isUnchanged }
         let lines = try IdentityImportReport.lines(reports, summary, keychain, on: now)
         try output.emit(
-            document(reports, isChanged: isChanged, keychain, now), sentence: (lines + left).joined(separator: "\n"))
+            document(reports, keychain, now), sentence: (lines + left).joined(separator: "\n"))
         if isChanged { try OpenSSLEngine.warn(of: keychain, output) }
         for made in imports {
             try ExtractionNote.warn(of: made.identity.key, in: keychain, output)
@@ -206,11 +206,11 @@ struct IdentityImportCommand: OutputCommand {
     }
 
     private func document(
-        _ reports: [IdentityImportReport], isChanged: Bool, _ keychain: Keychain, _ now: Date
+        _ reports: [IdentityImportReport], _ keychain: Keychain, _ now: Date
     ) -> Document {
-        Document([
-            "changed": isChanged, "dry_run": global.dryRun, "keychain": keychain.name,
-            "identities": reports.map { $0.members(on: now) },
-        ])
+        let actions = reports.map(\.action).filter { $0 != .none }
+        return Document(
+            global.effect(actions.isEmpty ? .none : actions.contains(.update) ? .update : .create),
+            ["keychain": keychain.name, "identities": reports.map { $0.members(on: now) }])
     }
 }

@@ -56,14 +56,17 @@ struct IdentityImportReport {
         isPlan = true
     }
 
+    /// What the import does.
+    var action: Effect.Action { isUnchanged ? .none : kept.isEmpty ? .create : .update }
+
     /// The members of the identity in a document.
     func members(on now: Date) -> Members {
         let members: Members = [
-            "name": name, "changed": !isUnchanged && !isPlan, "extractable": isExtractable,
+            "name": name, "extractable": isExtractable,
             "certificates_added": addedCertificates, "certificates_known": knownCertificates,
             "chain_complete": isComplete, "kept": kept, "uri": uri,
         ]
-        return members + CertificatePhrases.members(certificate, on: now)
+        return Effect(action, isDryRun: isPlan).members + members + CertificatePhrases.members(certificate, on: now)
     }
 
     /// The lines about several identities, after a summary of the files.

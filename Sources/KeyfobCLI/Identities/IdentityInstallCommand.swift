@@ -44,13 +44,15 @@ struct IdentityInstallCommand: OutputCommand {
         guard !global.dryRun else {
             try keychain.identities.requireInstallable(name, certificate: leaf, fileName: cert.name)
             // The new certificate inherits the renewal policy of the current version.
-            let policy = try keychain.find(.identity(label: name)).first?.renewalPolicy
+            let current = try keychain.find(.identity(label: name)).first
+            let action: Effect.Action = current.map { $0.der == leaf.der ? .none : .update } ?? .create
             return try output.emit(
-                Self.document(
-                    IdentityPhrases.plan(name, keychain, issuer: policy?.issuer, certificate: leaf),
-                    leavesRootOut: nil),
+                IdentityPhrases.plan(
+                    action, name, keychain, issuer: current?.renewalPolicy?.issuer, certificate: leaf
+                ).adding(Self.members(leavesRootOut: nil)),
                 sentence: "Dry run: nothing was installed.")
         }
+        let isNew = try keychain.find(.identity(label: name)).isEmpty
         let made = try keychain.identities.install(
             name, certificate: leaf, chain: own.filter { $0 != leaf } + above, fileName: cert.name)
         let shown = TerminalSafe.text(name)
@@ -77,15 +79,14 @@ struct IdentityInstallCommand: OutputCommand {
             lines.append("Identity \"\(shown)\" is ready.")
         }
         let document = try IdentityPhrases.document(
-            made.identity, isChanged: !made.isUnchanged, keychain, kept: made.kept, trust: trust)
+            global.effect(made.isUnchanged ? .none : isNew ? .create : .update), made.identity, keychain,
+            kept: made.kept, trust: trust)
         try output.emit(
-            Self.document(document, leavesRootOut: root != nil), sentence: lines.joined(separator: "\n"))
+            document.adding(Self.members(leavesRootOut: root != nil)), sentence: lines.joined(separator: "\n"))
     }
 
-    /// Adds the member that reports a root that was not stored.
+    /// The member that reports a root that was not stored.
     ///
     /// - Parameter leavesRootOut: `nil` if it is not known in advance.
-    private static func document(_ document: Document, leavesRootOut: Bool?) -> Document {
-        Document(document.members + ["root_left_out": leavesRootOut])
-    }
+    private static func members(leavesRootOut: Bool?) -> Members { ["root_left_out": leavesRootOut] }
 }

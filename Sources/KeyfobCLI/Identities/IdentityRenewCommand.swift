@@ -87,6 +87,8 @@ struct IdentityRenewCommand: OutputCommand {
         var failures: [KeychainError] = []
         // Identities that were renewed now, and identities renewed before whose command still has to run.
         var (renewed, waiting): ([String], [String]) = ([], [])
+        // Identities that a dry run would renew.
+        var planned: [String] = []
         let pending = PendingHooks(keychain)
         var interruption: KeychainError?
         for identity in identities {
@@ -96,6 +98,7 @@ struct IdentityRenewCommand: OutputCommand {
                 documents.append(document.members)
                 switch outcome {
                 case .renewed: renewed.append(label)
+                case .planned: planned.append(label)
                 case .unchanged:
                     // While another process orders a certificate, the pending record belongs to that process.
                     if exec != nil, try pending.contains(label), !keychain.identities.isOrdering(label) {
@@ -129,16 +132,14 @@ struct IdentityRenewCommand: OutputCommand {
             output.warn(phrase)
         }
         if output.format.isMachineReadable {
-            var members: Members = [
-                "changed": !renewed.isEmpty, "dry_run": global.dryRun, "keychain": keychain.name,
-                "identities": documents, "hook_status": status, "hook_failure": hookFailure.map { Failure($0).value },
+            let members: Members = [
+                "keychain": keychain.name, "identities": documents, "hook_status": status,
+                "hook_failure": hookFailure.map { Failure($0).value },
+                "failures": all ? failures.map { Failure($0).value } : nil,
+                "without_issuer": all ? unmanaged.map { $0.label ?? "" } : nil,
             ]
-            if all {
-                members += [
-                    "failures": failures.map { Failure($0).value }, "without_issuer": unmanaged.map { $0.label ?? "" },
-                ]
-            }
-            try output.emit(Document(members), sentence: "")
+            let isChange = !(renewed + planned).isEmpty
+            try output.emit(Document(global.effect(isChange ? .update : .none), members), sentence: "")
         }
         if let interruption { throw interruption }
         try throwFailure(failures, of: identities.count, hookFailure, output)
@@ -247,13 +248,15 @@ struct IdentityRenewCommand: OutputCommand {
             details: known.details.merging(["name": name]) { $1 }, cause: known.cause)
     }
 
-    /// The document about an unchanged identity. Empty unless it will be printed, because it reads all certificates of
-    /// the keychain.
-    private func document(unchanged identity: Identity, _ keychain: Keychain, _ output: Output) throws -> Document {
+    /// The document about an identity that was not renewed. Empty unless it will be printed, because it reads all
+    /// certificates of the keychain.
+    private func document(
+        _ action: Effect.Action, of identity: Identity, _ keychain: Keychain, _ output: Output
+    ) throws -> Document {
         guard output.format.isMachineReadable else { return Document([:]) }
-        let document = try IdentityPhrases.document(identity, isChanged: false, keychain, isDryRun: global.dryRun)
+        let document = try IdentityPhrases.document(global.effect(action), identity, keychain)
         let retired: [String]? = global.dryRun ? nil : []
-        return Document(document.members + ["retired": retired])
+        return document.adding(["retired": retired])
     }
 
     /// The elapsed part of the certificate's lifetime, in whole percent.
@@ -272,7 +275,7 @@ struct IdentityRenewCommand: OutputCommand {
     }
 
     /// The outcome of the renewal of one identity.
-    private enum Outcome { case renewed, unchanged, leftToAnother }
+    private enum Outcome { case renewed, planned, unchanged, leftToAnother }
 
     private func renew(
         _ identity: Identity, _ keychain: Keychain, _ output: Output, _ now: Date, _ pending: PendingHooks
@@ -295,7 +298,7 @@ struct IdentityRenewCommand: OutputCommand {
                     "Nothing to do: \(label) is at \(max(0, percent))% of its lifetime; renewal starts at "
                         + "\(identity.renewalPolicy?.time ?? .usual). Use --force to renew now.")
             }
-            return (try document(unchanged: identity, keychain, output), .unchanged)
+            return (try document(.none, of: identity, keychain, output), .unchanged)
         }
         let wanted: RenewalKey? = newKey || key.isGiven
             ? .new(key.isGiven ? key.specification : nil) : sameKey ? .same : nil
@@ -309,7 +312,7 @@ struct IdentityRenewCommand: OutputCommand {
         }
         guard !global.dryRun else {
             try output.say("  dry run: nothing was done")
-            return (try document(unchanged: identity, keychain, output), .unchanged)
+            return (try document(.update, of: identity, keychain, output), .planned)
         }
         let issuer = try description.resolved(for: keychain, global, issuance)
         let steps = Lock<[String]>([])
@@ -339,7 +342,7 @@ struct IdentityRenewCommand: OutputCommand {
                 try now < current.renewalDate()
             else { throw error }
             try output.say("  no longer needed: \(TerminalSafe.text(failure.message))")
-            return (try document(unchanged: current, keychain, output), .leftToAnother)
+            return (try document(.none, of: current, keychain, output), .leftToAnother)
         }
         let end = RFC3339.localDay(of: try made.identity.certificate().notAfter)
         let done = steps.withLock { $0 } + ["certificate valid until \(end)"]
@@ -356,9 +359,9 @@ struct IdentityRenewCommand: OutputCommand {
             try output.say("  from now on, each renewal makes a new key; --same-key ends this")
         }
         return (
-            Document(
-                try IdentityPhrases.document(
-                    made.identity, isChanged: true, keychain, kept: kept, trust: trust).members + ["retired": retired]),
+            try IdentityPhrases.document(
+                global.effect(.update), made.identity, keychain, kept: kept, trust: trust
+            ).adding(["retired": retired]),
             .renewed
         )
     }

@@ -39,21 +39,21 @@ struct IdentityUseCommand: OutputCommand {
         let identity = try name.identity(in: keychain)
         let label = identity.label ?? name.text
         if let service {
-            let isChanged = try !global.dryRun && keychain.identities.prefer(identity, for: service)
+            let isChange = try global.dryRun
+                ? !keychain.identities.isPreferred(identity, for: service)
+                : keychain.identities.prefer(identity, for: service)
             return try output.emit(
-                Document(["name": label, "service": service, "changed": isChanged, "dry_run": global.dryRun]),
+                Document(global.effect(isChange ? .update : .none), ["name": label, "service": service]),
                 sentence: "\"\(TerminalSafe.text(label))\" \(global.dryRun ? "would be" : "is") preferred for "
                     + "\(TerminalSafe.text(service)).")
         }
         guard let current = identity.nameOfVersion else {
-            let document = try IdentityPhrases.document(
-                identity, isChanged: false, keychain, isDryRun: global.dryRun)
+            let document = try IdentityPhrases.document(global.effect(.none), identity, keychain)
             return try output.emit(document, sentence: "Nothing to do: \"\(TerminalSafe.text(label))\" is in use.")
         }
         if !allowExpired { try CertificatePhrases.requireValid(identity.certificate(), name: label, on: Date()) }
         guard !global.dryRun else {
-            let document = try IdentityPhrases.document(
-                identity, isChanged: false, keychain, isDryRun: true)
+            let document = try IdentityPhrases.document(global.effect(.update), identity, keychain)
             return try output.emit(document, sentence: "Dry run: nothing was changed.")
         }
         let made = try keychain.identities.use(identity)
@@ -61,7 +61,7 @@ struct IdentityUseCommand: OutputCommand {
         let trust = try keychain.trust.stale(by: made)
         let remark = trust.map { "\nNote: \(IdentityPhrases.sentence($0, keychain))" } ?? ""
         let document = try IdentityPhrases.document(
-            made.identity, isChanged: true, keychain, kept: made.kept, trust: trust)
+            global.effect(.update), made.identity, keychain, kept: made.kept, trust: trust)
         try output.emit(
             document,
             sentence: "\"\(TerminalSafe.text(current))\" is now the certificate of \(TerminalSafe.text(label))."
@@ -117,9 +117,7 @@ struct IdentityRetireCommand: OutputCommand {
         }
         let verb = global.dryRun ? "Would retire" : "Retired"
         try output.emit(
-            Document([
-                "name": name, "changed": !labels.isEmpty && !global.dryRun, "dry_run": global.dryRun, "retired": labels,
-            ]),
+            Document(global.effect(labels.isEmpty ? .none : .delete), ["name": name, "retired": labels]),
             sentence: labels.isEmpty
                 ? "Nothing to do: "
                     + (name.map { "\"\(TerminalSafe.text($0))\" has no" } ?? "there is no unneeded")

@@ -41,21 +41,21 @@ struct Removal {
         guard isDone else { return try tellOfNothing(name) }
         let past = verb == .remove ? "Removed" : "Destroyed"
         try output.emit(
-            .removal(of: label, isDone: true, further: further),
+            .removal(of: label, Effect(.delete, isDryRun: false), further: further),
             sentence: "\(past) \(kind) \"\(TerminalSafe.text(label))\".\(remark)")
     }
 
     /// Reports what a dry run would have done.
     func tellOfDryRun(label: String, remark: String = "", further: Members = [:]) throws {
         try output.emit(
-            .removal(of: label, isDone: false, isDryRun: true, further: further),
+            .removal(of: label, Effect(.delete, isDryRun: true), further: further),
             sentence: "Would \(verb.rawValue) \(kind) \"\(TerminalSafe.text(label))\".\(remark)")
     }
 
     /// Reports that there was nothing to do.
     func tellOfNothing(_ name: ItemName) throws {
         try output.emit(
-            .removal(of: name.text, isDone: false, isDryRun: global.dryRun, further: furtherOfNothing),
+            .removal(of: name.text, global.effect(.none), further: furtherOfNothing),
             sentence: "Nothing to do: there is no such \(kind).")
     }
 }

@@ -31,9 +31,10 @@ struct KeychainBackup: OutputCommand {
         let keychains = Keychains()
         let name = try keychains.configuration(global.selectedKeychainName(argument: nil)).name
         let url = URL(fileURLWithPath: file).standardizedFileURL
+        let action: Effect.Action = FileManager.default.fileExists(atPath: url.path) ? .update : .create
         if global.dryRun {
             return try output.emit(
-                document(name, url, nil),
+                document(action, name, url, nil),
                 sentence: "Would write a backup of keychain \"\(name)\" to \(TerminalSafe.text(file)).")
         }
         let made = try keychains.backUp(name, to: url, isReplacing: force, timeout: global.patience)
@@ -42,12 +43,17 @@ struct KeychainBackup: OutputCommand {
             sentences.append("Its keys and certificates stay on the token and are not in the file.")
         }
         if made.containsPIN { sentences.append("The file contains the token's PIN: keep it like a key.") }
-        try output.emit(document(name, url, made), sentence: sentences.joined(separator: "\n"))
+        try output.emit(document(action, name, url, made), sentence: sentences.joined(separator: "\n"))
     }
 
-    private func document(_ name: String, _ url: URL, _ made: Keychains.Backup?) -> Document {
+    private func document(
+        _ action: Effect.Action, _ name: String, _ url: URL, _ made: Keychains.Backup?
+    ) -> Document {
         Document(
-            ["keychain": name, "file": url.path, "changed": made != nil, "dry_run": global.dryRun]
-                + (made.map { ["contains_token": $0.containsToken, "contains_pin": $0.containsPIN] } ?? [:]))
+            global.effect(action),
+            [
+                "keychain": name, "file": url.path, "contains_token": made?.containsToken,
+                "contains_pin": made?.containsPIN,
+            ])
     }
 }

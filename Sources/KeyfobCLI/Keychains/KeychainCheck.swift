@@ -51,11 +51,12 @@ struct KeychainCheck: OutputCommand {
         var findings = try keychain.integrity.findings()
         var lines: [String] = []
         var removed: [VaultFinding] = []
-        var isChanged = false
+        var action = Effect.Action.none
         let odd = findings.filter(\.code.canBeAccepted)
+        if accept, !odd.isEmpty, global.dryRun { action = .update }
         if accept, !odd.isEmpty, try isWanted("Accept the items as they are?", odd) {
             let count = try keychain.integrity.acceptVault()
-            isChanged = true
+            action = .update
             lines.append("Accepted \(Plural.counted(count, "item")) of keychain \"\(keychain.name)\" as they are.")
             findings = try keychain.integrity.findings()
         }
@@ -64,10 +65,13 @@ struct KeychainCheck: OutputCommand {
             try requireRecord(keychain, findings)
             let what = "\(Plural.counted(damaged.count, "damaged item")) from keychain \"\(keychain.name)\""
             let loss = "What is lost: \(Self.loss(damaged))."
-            if global.dryRun { lines.append("Would remove \(what). \(loss)") }
+            if global.dryRun {
+                action = .update
+                lines.append("Would remove \(what). \(loss)")
+            }
             if try isWanted("Remove \(what)? This cannot be undone. \(loss)", damaged) {
                 removed = try keychain.integrity.removeDamagedItems()
-                isChanged = true
+                action = .update
                 lines.append("Removed \(what). \(loss)")
                 findings = try keychain.integrity.findings()
             }
@@ -76,11 +80,14 @@ struct KeychainCheck: OutputCommand {
         if repair, !unlisted.isEmpty {
             let token = "token \"\(keychain.tokenLabel)\""
             let what = "the leftovers of interrupted commands on \(token)"
-            if global.dryRun { lines.append("Would destroy \(what).") }
+            if global.dryRun {
+                action = .update
+                lines.append("Would destroy \(what).")
+            }
             if try isWanted("Destroy \(what)? This cannot be undone.", unlisted) {
                 let destroyed = try keychain.integrity.removeUnlistedObjects()
                 removed += destroyed
-                isChanged = !destroyed.isEmpty || isChanged
+                if !destroyed.isEmpty { action = .update }
                 lines.append("Destroyed \(Plural.counted(destroyed.count, "object")) on \(token).")
                 findings = try keychain.integrity.findings()
             }
@@ -91,7 +98,7 @@ struct KeychainCheck: OutputCommand {
                 try keychain.integrity.secretFindings()
             }
         }
-        try report(keychain, findings, lines, removed: removed, isChanged: isChanged, output)
+        try report(keychain, findings, lines, removed: removed, action, output)
         guard findings.isEmpty else { throw ExitCode(ExitStatus.damaged.rawValue) }
     }
 
@@ -131,11 +138,11 @@ struct KeychainCheck: OutputCommand {
     }
 
     private func report(
-        _ keychain: Keychain, _ findings: [VaultFinding], _ done: [String], removed: [VaultFinding], isChanged: Bool,
-        _ output: Output
+        _ keychain: Keychain, _ findings: [VaultFinding], _ done: [String], removed: [VaultFinding],
+        _ action: Effect.Action, _ output: Output
     ) throws {
         var lines = output.isQuiet ? [] : done
-        if findings.isEmpty, !isChanged, !output.isQuiet {
+        if findings.isEmpty, action == .none, !output.isQuiet {
             lines.append(
                 "Keychain \"\(keychain.name)\" is sound"
                     + (secrets ? ", and every secret in it opens." : ". Its secrets were not opened (--secrets)."))
@@ -165,11 +172,12 @@ struct KeychainCheck: OutputCommand {
             lines.append("    Destroy the objects that interrupted commands have left: \(command) --repair")
         }
         if output.isForPeople { lines += try UnusedTokens.lines() }
-        let document = Document([
-            "keychain": keychain.name, "ok": findings.isEmpty, "findings": findings.map(\.members),
-            "removed": removed.map(\.members), "secrets_opened": secrets, "changed": isChanged,
-            "dry_run": global.dryRun,
-        ])
+        let document = Document(
+            global.effect(action),
+            [
+                "keychain": keychain.name, "ok": findings.isEmpty, "findings": findings.map(\.members),
+                "removed": removed.map(\.members), "secrets_opened": secrets,
+            ])
         try output.emit(document, text: lines.joined(separator: "\n"))
     }
 }

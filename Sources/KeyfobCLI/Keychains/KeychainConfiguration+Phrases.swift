@@ -44,6 +44,13 @@ extension KeychainConfiguration {
         ]
     }
 
+    /// The same members for a keychain whose configuration cannot be read.
+    static var unknownCreationMembers: Members {
+        let known = creationMembers(
+            token: "", uri: nil, isDefault: false, isTokenNew: false, wrappingKey: nil, pinSource: nil, protection: nil)
+        return Members(known.map { Members.Member(name: $0.name, value: .null) })
+    }
+
     /// What the source provides: the PIN or the passphrase.
     private var pinName: String { sealedPIN == nil ? "PIN" : "passphrase" }
 

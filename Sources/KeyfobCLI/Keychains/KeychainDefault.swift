@@ -22,7 +22,7 @@ struct KeychainDefault: OutputCommand {
         guard let name else {
             // Without a chosen default, there may still be a keychain that is used by default.
             let used = try current ?? keychains.configuration().name
-            return try output.emit(Document(["keychain": used, "changed": false]), text: used)
+            return try output.emit(Document(global.effect(.none), ["keychain": used, "previous": current]), text: used)
         }
         _ = try keychains.configuration(global.selectedKeychainName(argument: name))
         let isChanged = current != name
@@ -32,8 +32,8 @@ struct KeychainDefault: OutputCommand {
             ? (global.dryRun ? "Would make" : "Made") + " \"\(name)\" the default keychain."
             : "Unchanged: \"\(name)\" is the default keychain."
         try output.emit(
-            Document([
-                "keychain": name, "previous": current, "changed": isChanged && !global.dryRun, "dry_run": global.dryRun,
-            ]), sentence: sentence)
+            Document(
+                global.effect(isChanged ? .update : .none), ["keychain": name, "previous": current]),
+            sentence: sentence)
     }
 }

@@ -117,10 +117,11 @@ struct KeychainPassphrase: OutputCommand {
         recoveryFile: String? = nil
     ) throws {
         try output.emit(
-            Document([
-                "keychain": configuration.name, "action": isChange ? "update" : "none",
-                "pin_source": configuration.pinSourceName, "protection": configuration.protection,
-                "recovery_file": recoveryFile, "changed": isChange && !global.dryRun, "dry_run": global.dryRun,
-            ]), sentence: sentence)
+            Document(
+                global.effect(isChange ? .update : .none),
+                [
+                    "keychain": configuration.name, "pin_source": configuration.pinSourceName,
+                    "protection": configuration.protection, "recovery_file": recoveryFile,
+                ]), sentence: sentence)
     }
 }

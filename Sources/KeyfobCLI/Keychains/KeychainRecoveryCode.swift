@@ -51,9 +51,6 @@ struct KeychainRecoveryCode: OutputCommand {
     }
 
     private func document(_ keychain: Keychain, _ file: String?) -> Document {
-        Document([
-            "keychain": keychain.name, "action": "update", "recovery_file": file, "changed": !global.dryRun,
-            "dry_run": global.dryRun,
-        ])
+        Document(global.effect(.update), ["keychain": keychain.name, "recovery_file": file])
     }
 }

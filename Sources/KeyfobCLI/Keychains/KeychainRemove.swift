@@ -35,7 +35,7 @@ struct KeychainRemove: OutputCommand {
         do { try remove(output) } catch let error as KeychainError
             where ifExists && [.noSuchKeychain, .notInitialized].contains(error.code)
         {
-            try report(output, "Nothing to do: there is no keychain \"\(TerminalSafe.text(name))\".", isChanged: false)
+            try report(output, "Nothing to do: there is no keychain \"\(TerminalSafe.text(name))\".", .none)
         }
     }
 
@@ -78,13 +78,13 @@ struct KeychainRemove: OutputCommand {
             stays = " Its token, PIN and vault stay: \(place)/.\(name).*.kept"
         }
         if global.dryRun {
-            return try report(output, "Would remove keychain \"\(name)\" \(what).", isChanged: false)
+            return try report(output, "Would remove keychain \"\(name)\" \(what).", .delete)
         }
         try Confirmation(global).require(
             "Remove keychain \"\(name)\" \(what)? This cannot be undone.", typing: name)
         try keychains.delete(
             name, withoutToken: withoutToken, withoutVault: withoutVault, timeout: global.patience)
-        try report(output, "Removed keychain \"\(name)\".\(stays)", isChanged: true)
+        try report(output, "Removed keychain \"\(name)\".\(stays)", .delete)
     }
 
     private func wrappingKeyName(_ configuration: KeychainConfiguration, _ keychains: Keychains) -> String {
@@ -106,9 +106,7 @@ struct KeychainRemove: OutputCommand {
         }
     }
 
-    private func report(_ output: Output, _ sentence: String, isChanged: Bool) throws {
-        try output.emit(
-            Document(["keychain": name, "changed": isChanged, "dry_run": global.dryRun]),
-            sentence: sentence)
+    private func report(_ output: Output, _ sentence: String, _ action: Effect.Action) throws {
+        try output.emit(Document(global.effect(action), ["keychain": name]), sentence: sentence)
     }
 }

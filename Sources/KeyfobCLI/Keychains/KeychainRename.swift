@@ -42,10 +42,11 @@ struct KeychainRename: OutputCommand {
             sentences.append("Programs that read its PIN from the former file need the new one: \(source)")
         }
         try output.emit(
-            Document([
-                "keychain": newName, "former_name": name, "action": isChange ? "update" : "none",
-                "pin_source": global.dryRun ? nil : current.pinSourceName, "changed": isChange && !global.dryRun,
-                "dry_run": global.dryRun,
-            ]), sentence: sentences.joined(separator: "\n"))
+            Document(
+                global.effect(isChange ? .update : .none),
+                [
+                    "keychain": newName, "former_name": name,
+                    "pin_source": global.dryRun ? nil : current.pinSourceName,
+                ]), sentence: sentences.joined(separator: "\n"))
     }
 }

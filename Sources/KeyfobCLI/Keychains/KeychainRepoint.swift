@@ -40,11 +40,12 @@ struct KeychainRepoint: OutputCommand {
         }
         let shown = TerminalSafe.text(found.info.label)
         try output.emit(
-            Document([
-                "keychain": name, "action": isNew ? "repointed" : "none", "token": found.info.label,
-                "token_uri": uri.description, "former_token_uri": former.shownTokenURI,
-                "changed": isNew && !global.dryRun, "dry_run": global.dryRun,
-            ]),
+            Document(
+                global.effect(isNew ? .update : .none),
+                [
+                    "keychain": name, "token": found.info.label, "token_uri": uri.description,
+                    "former_token_uri": former.shownTokenURI,
+                ]),
             sentence: !isNew
                 ? "Nothing to do: keychain \"\(name)\" uses token \"\(shown)\"."
                 : global.dryRun

@@ -29,10 +29,12 @@ struct KeychainRestore: OutputCommand {
         let (keychains, url) = (Keychains(), URL(fileURLWithPath: file).standardizedFileURL)
         let restored =
             try global.dryRun ? keychains.checkBackup(at: url, as: name) : keychains.restore(from: url, as: name)
-        let document = Document([
-            "keychain": restored.keychain, "contains_token": restored.containsToken,
-            "contains_pin": restored.containsPIN, "changed": !global.dryRun, "dry_run": global.dryRun,
-        ])
+        let document = Document(
+            global.effect(.create),
+            [
+                "keychain": restored.keychain, "contains_token": restored.containsToken,
+                "contains_pin": restored.containsPIN,
+            ])
         let keys = restored.containsToken ? "" : " Its keys and certificates are on its token."
         try output.emit(
             document,

@@ -61,12 +61,14 @@ struct KeychainSettingsCommand: OutputCommand {
         if isChange, !global.dryRun {
             settings = try keychains.changeSettings(of: former.name, timeout: global.patience, change).settings
         }
-        let document = Document([
-            "keychain": former.name, "action": isChange ? "update" : "none", "unlock_timeout": settings.unlockTimeout,
-            "unlock_on_use": settings.unlocksOnUse ?? former.unlocksOnUse,
-            "pin_source": settings.pinSource.map { KeychainConfiguration.shown(pinSource: $0.description) },
-            "access_groups": settings.accessGroups, "changed": isChange && !global.dryRun, "dry_run": global.dryRun,
-        ])
+        let document = Document(
+            global.effect(isChange ? .update : .none),
+            [
+                "keychain": former.name, "unlock_timeout": settings.unlockTimeout,
+                "unlock_on_use": settings.unlocksOnUse ?? former.unlocksOnUse,
+                "pin_source": settings.pinSource.map { KeychainConfiguration.shown(pinSource: $0.description) },
+                "access_groups": settings.accessGroups,
+            ])
         guard asksForChange else {
             return try output.emit(document, text: Table.pairs(Self.lines(settings, former)))
         }

@@ -62,10 +62,9 @@ struct LockCommand: OutputCommand {
                 "Nothing to lock."
             } else { Self.alreadyLocked(chosen.map(\.name)) }
         try output.emit(
-            Document([
-                "locked": locked, "changed": !locked.isEmpty && !global.dryRun, "dry_run": global.dryRun,
-                "open": open.map(\.name),
-            ]), sentence: ([sentence] + open.map(\.sentence)).joined(separator: "\n"))
+            Document(
+                global.effect(locked.isEmpty ? .none : .update), ["locked": locked, "open": open.map(\.name)]),
+            sentence: ([sentence] + open.map(\.sentence)).joined(separator: "\n"))
     }
 
     private static func alreadyLocked(_ names: [String]) -> String {

@@ -205,17 +205,16 @@ struct NewKeychain {
     static func reportExisting(
         _ name: String, isOpened: Bool? = nil, sentence: String, global: GlobalOptions, _ output: Output
     ) throws {
-        var members: Members = ["keychain": name, "action": "none", "changed": false, "dry_run": global.dryRun]
-        if let isOpened { members += ["opened": isOpened] }
+        var further = KeychainConfiguration.unknownCreationMembers
         let keychains = Keychains()
         // If the configuration is damaged, only the name is known.
         if output.format.isMachineReadable, let configuration = try? keychains.configuration(name) {
-            members += KeychainReport(
+            further = KeychainReport(
                 configuration, isDefault: try keychains.defaultName() == name, options: try global.keychainOptions(),
                 readsContents: false
             ).creationMembers
         }
-        try output.emit(Document(members), sentence: sentence)
+        try output.emit(document(global.effect(.none), name, isOpened: isOpened, further), sentence: sentence)
     }
 
     private func reportDryRun(
@@ -229,7 +228,7 @@ struct NewKeychain {
                 ? nil : options.wrappingKey ?? KeychainConfiguration.wrappingKeyLabel(of: name, on: module),
             recoveryFile: recoveryFile, pinSource: pinSource, protection: protection)
         try output.emit(
-            created(isChanged: false, further),
+            Self.document(global.effect(.create), name, further),
             sentence: "Would make keychain \"\(name)\" on token \"\(TerminalSafe.text(token))\".")
     }
 
@@ -245,11 +244,11 @@ struct NewKeychain {
         let defaultName = try keychains.defaultName()
         let isDefault = defaultName == name
         guard !output.format.isMachineReadable else {
-            var further = configuration.creationMembers(
+            let further = configuration.creationMembers(
                 isDefault: isDefault, isTokenNew: isNew, wantsLogin: wantsLogin, isUnlocked: isUnlocked,
                 wrappingKey: made.wrappingKey, recoveryFile: recoveryFile?.path)
-            if let obstacle = made.obstacle { further += ["obstacle": obstacle.message] }
-            return try output.emit(created(isChanged: true, further), sentence: "")
+            return try output.emit(
+                Self.document(global.effect(.create), name, obstacle: made.obstacle, further), sentence: "")
         }
         // If the code is printed, nothing else is, because the output may be redirected to a file.
         if recoveryFile?.path == "-" { return }
@@ -262,10 +261,16 @@ struct NewKeychain {
         }
     }
 
-    /// The document about a created keychain, or one that a dry run would create.
-    private func created(isChanged: Bool, _ further: Members) -> Document {
+    /// The document about a keychain that was created, would be created, or exists already.
+    ///
+    /// - Parameters:
+    ///   - isOpened: Whether an existing keychain was opened; `nil` if that was not tried.
+    ///   - obstacle: The reason why a new keychain takes no passwords.
+    private static func document(
+        _ effect: Effect, _ name: String, isOpened: Bool? = nil, obstacle: KeychainError? = nil, _ further: Members
+    ) -> Document {
         Document(
-            ["keychain": name, "action": "created", "changed": isChanged, "dry_run": global.dryRun] + further)
+            effect, ["keychain": name] + further + ["opened": isOpened, "obstacle": obstacle?.message])
     }
 
     private func tell(

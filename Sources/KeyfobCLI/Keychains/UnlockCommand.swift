@@ -36,7 +36,7 @@ struct UnlockCommand: OutputCommand {
         if global.dryRun {
             let isOpen = try !keychain.wantsLogin()
             return try output.emit(
-                document(keychain, isOpen ? .unattended : .unlocked, isChanged: false),
+                document(keychain, isOpen ? .unattended : .unlocked),
                 sentence: isOpen
                     ? "Nothing to unlock. " + keychain.configuration.opennessWithoutLogin
                     : "Would unlock \"\(keychain.name)\".")
@@ -45,7 +45,7 @@ struct UnlockCommand: OutputCommand {
         guard try keychain.wantsLogin() else {
             _ = try keychain.unlockedState.remove(keychain.stateName)
             return try output.emit(
-                document(keychain, .unattended, isChanged: false),
+                document(keychain, .unattended),
                 sentence: "Nothing to unlock. " + keychain.configuration.opennessWithoutLogin)
         }
         let expiry = try keychain.unlockedState.expiry(of: keychain.stateName)
@@ -53,18 +53,17 @@ struct UnlockCommand: OutputCommand {
             expiry.map { "until \(RFC3339.local(from: $0)) (\(Plural.relative($0, to: Date())))" }
             ?? "until it is locked"
         try output.emit(
-            document(keychain, .unlocked, until: expiry, location: location, isChanged: true),
+            document(keychain, .unlocked, until: expiry, location: location),
             sentence: "Unlocked \"\(keychain.name)\" \(until).")
     }
 
     private func document(
         _ keychain: Keychain, _ state: KeychainReport.State, until expiry: Date? = nil,
-        location: UnlockedState.Location? = nil, isChanged: Bool
+        location: UnlockedState.Location? = nil
     ) -> Document {
-        Document([
-            "keychain": keychain.name, "state": state.rawValue, "until": expiry, "location": location?.name,
-            "changed": isChanged, "dry_run": global.dryRun,
-        ])
+        Document(
+            global.effect(state == .unlocked ? .update : .none),
+            ["keychain": keychain.name, "state": state.rawValue, "until": expiry, "location": location?.name])
     }
 }
 

@@ -72,7 +72,7 @@ struct KeyGenerateCommand: OutputCommand {
         if type != .aes { try mixedKeys.check(adding: [type == .ed25519], to: keychain) }
         guard !global.dryRun else {
             return try output.emit(
-                document(KeyPhrases.members(nil, nil, uri: nil, known: known), isNew: false, keychain),
+                document(KeyPhrases.members(nil, nil, uri: nil, known: known), isNew: true, keychain),
                 sentence: "Would generate \"\(TerminalSafe.text(name))\": \(specification).")
         }
         do {
@@ -120,7 +120,7 @@ struct KeyGenerateCommand: OutputCommand {
     }
 
     private func document(_ members: Members, isNew: Bool, _ keychain: Keychain) -> Document {
-        Document(["changed": isNew, "dry_run": global.dryRun, "keychain": keychain.nameInDocuments] + members)
+        Document(global.effect(isNew ? .create : .none), ["keychain": keychain.nameInDocuments] + members)
     }
 
     private func emit(_ key: KeyItem, isNew: Bool, _ keychain: Keychain, _ output: Output) throws {

@@ -31,15 +31,14 @@ struct KeyPublicCommand: ParsableCommand, ContentWriter {
         let key = try name.key(in: keychain)
         let label = key.label ?? name.text
         let publicKey = try keychain.keys.knownPublicKey(of: key)
-        let document = Document(
-            [
-                "name": label, "type": publicKey.algorithm.description, "pem": publicKey.pem,
-                "ssh": OpenSSHKey.line(publicKey, comment: label),
-                "fingerprint": Value.fingerprint(sha256: Digest.sha256(publicKey.subjectPublicKeyInfo)),
-                "file": file.path, "dry_run": global.dryRun,
-            ])
+        let members: Members = [
+            "name": label, "type": publicKey.algorithm.description, "pem": publicKey.pem,
+            "ssh": OpenSSHKey.line(publicKey, comment: label),
+            "fingerprint": Value.fingerprint(sha256: Digest.sha256(publicKey.subjectPublicKeyInfo)),
+            "file": file.path,
+        ]
         try file.write(
-            content(publicKey, as: form, comment: label), document: document,
+            content(publicKey, as: form, comment: label), members: members,
             sentence: "Wrote \(TerminalSafe.text(file.name)).", force: force,
             isDryRun: global.dryRun, waiting: global.timeout, output)
     }

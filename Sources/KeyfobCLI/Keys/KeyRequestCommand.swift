@@ -62,14 +62,14 @@ struct KeyRequestCommand: ParsableCommand, ContentWriter {
         let request = try global.dryRun
             ? keychain.keys.trialRequest(for: key, subject: subject, extensions: extensions, scheme: scheme)
             : keychain.keys.certificationRequest(for: key, subject: subject, extensions: extensions, scheme: scheme)
-        let document = Document([
-            "name": label, "file": file.path, "dry_run": global.dryRun, "subject": request.subject.description,
+        let members: Members = [
+            "name": label, "file": file.path, "subject": request.subject.description,
             "names": request.extensions.subjectAlternativeNames.map(\.description), "signature": scheme.displayName,
             "key_fingerprint": Value.fingerprint(sha256: Digest.sha256(publicKey.subjectPublicKeyInfo)),
             "pem": request.pem,
-        ])
+        ]
         try file.write(
-            form == .der ? SecretBytes(request.der) : SecretBytes(utf8: request.pem), document: document,
+            form == .der ? SecretBytes(request.der) : SecretBytes(utf8: request.pem), members: members,
             sentence: "Wrote \(TerminalSafe.text(file.name)) (\(scheme.displayName)).", force: force,
             isDryRun: global.dryRun, waiting: global.timeout, output)
     }

@@ -50,7 +50,7 @@ struct ApplyCommand: OutputCommand {
     private func apply(_ manifest: Manifest, _ session: ManifestSession, _ output: Output) throws {
         let report = PlanReport(manifest: manifest, plan: session.plan)
         guard !session.plan.isEmpty else {
-            return try output.emit(report.document(isDone: true, isDryRun: false), sentence: report.summary)
+            return try output.emit(report.document(isDryRun: false), sentence: report.summary)
         }
         try requireAllowed(session.plan)
         for line in report.lines(isVerbose: global.verbose > 0) + [report.summary] { try output.say(line) }
@@ -66,7 +66,7 @@ struct ApplyCommand: OutputCommand {
             }
         }
         try output.emit(
-            report.document(isDone: true, isDryRun: false),
+            report.document(isDryRun: false),
             sentence: "Applied \(Plural.counted(count.withLock { $0 }, "change")).")
     }
 

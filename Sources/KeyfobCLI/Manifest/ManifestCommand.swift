@@ -36,7 +36,7 @@ struct ManifestInit: ParsableCommand {
         }
         try file.write(
             SecretBytes(utf8: text),
-            document: Document(["file": file.path, "dry_run": global.dryRun, "manifest": text]),
+            members: ["file": file.path, "manifest": text],
             sentence: "Wrote \(TerminalSafe.text(file.name)). Next: keyfob plan "
                 + ShellWord.operand(file.path ?? "FILE", with: ""),
             isDryRun: global.dryRun, waiting: global.timeout, output)
@@ -86,7 +86,7 @@ struct ManifestSchema: ParsableCommand {
         let output = Output(format: .table, colour: .none, isQuiet: global.quiet, verbosity: global.verbose)
         let text = Value(JSONSchema.manifest).json + "\n"
         try file.write(
-            SecretBytes(utf8: text), document: Document(["file": file.path]),
+            SecretBytes(utf8: text), members: ["file": file.path],
             sentence: "Wrote \(TerminalSafe.text(file.name)).", isDryRun: global.dryRun, waiting: global.timeout, output
         )
     }
@@ -113,9 +113,7 @@ struct ManifestExportCommand: ParsableCommand {
         let text = try ManifestExport.text(of: keychain)
         try file.write(
             SecretBytes(utf8: text),
-            document: Document([
-                "file": file.path, "keychain": keychain.name, "dry_run": global.dryRun, "manifest": text,
-            ]),
+            members: ["file": file.path, "keychain": keychain.name, "manifest": text],
             sentence: "Wrote \(TerminalSafe.text(file.name)).", isDryRun: global.dryRun, waiting: global.timeout, output
         )
     }

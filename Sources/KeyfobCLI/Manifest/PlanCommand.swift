@@ -54,7 +54,7 @@ extension PlanReport {
     /// Prints a plan that was not carried out.
     func emit(isVerbose: Bool, _ output: Output) throws {
         try output.emit(
-            document(isDone: false, isDryRun: true),
+            document(isDryRun: true),
             sentence: (lines(isVerbose: isVerbose) + [summary]).joined(separator: "\n"))
     }
 }

@@ -66,17 +66,15 @@ struct PlanReport {
 
     /// The document about a plan.
     ///
-    /// - Parameters:
-    ///   - isDone: Whether the changes were made.
-    ///   - isDryRun: Whether they were only asked for.
-    func document(isDone: Bool, isDryRun: Bool) -> Document {
+    /// - Parameter isDryRun: Whether the changes were only asked for; otherwise they were made.
+    func document(isDryRun: Bool) -> Document {
         let isNew = plan.changes.contains { $0.kind == .keychain && $0.action == .create }
-        let action: Change.Action = plan.isEmpty ? .none : isNew ? .create : .update
         return Document(
+            Effect(plan.isEmpty ? .none : isNew ? .create : .update, isDryRun: isDryRun),
             [
-                "keychain": manifest.keychain, "action": action.rawValue, "changed": isDone && !plan.isEmpty,
-                "dry_run": isDryRun, "to_create": plan.count(of: .create), "to_update": plan.count(of: .update),
-                "to_delete": plan.count(of: .delete), "unchanged": plan.count(of: .none),
+                "keychain": manifest.keychain, "to_create": plan.count(of: .create),
+                "to_update": plan.count(of: .update), "to_delete": plan.count(of: .delete),
+                "unchanged": plan.count(of: .none),
                 "entries": plan.changes.map { change -> Members in
                     [
                         "kind": change.kind.rawValue, "name": change.name, "action": change.action.rawValue,

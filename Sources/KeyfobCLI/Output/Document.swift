@@ -5,8 +5,8 @@ import Yams
 /// The result of a command, for any of the machine-readable formats.
 ///
 /// The first member is always `"schema": "keyfob/v1"`. New versions add members and never remove them. A member name
-/// has one type in all documents, or is null. A dry run has the same members as the run; values that only the run can
-/// determine are null.
+/// has one type in all documents, or is null. The members of a command's document do not depend on the state of the
+/// keychain: values that are absent, or that only the run can determine, are null.
 struct Document: Equatable, Sendable {
     /// The name of the schema that every document of this version follows.
     static let schema = "keyfob/v1"
@@ -16,23 +16,38 @@ struct Document: Equatable, Sendable {
     /// The list to print as rows of tab-separated values, if there are several lists.
     let listName: String?
 
-    /// A document of these members, in this order.
+    /// Whether the document reports a change that was made (`"changed": true`).
+    let tellsOfChange: Bool
+
+    /// The document of a command that changes nothing: these members, in this order.
+    ///
+    /// - Precondition: The members of an effect are not among them.
     init(_ members: Members, listName: String? = nil) {
+        assert(!members.contains { Effect.names.contains($0.name) }, "a change is reported by its effect")
         self.members = members
         self.listName = listName
+        tellsOfChange = false
     }
 
-    /// Whether the document reports a change (`"changed": true`).
-    var tellsOfChange: Bool { members.contains { $0.name == "changed" && $0.value == .boolean(true) } }
-
-    /// Returns the document with the member `changed` added.
-    func telling(ofChange isChanged: Bool) -> Self {
-        Self(members + ["changed": isChanged], listName: listName)
+    /// The document of a command that changes something: the members of the effect, then these.
+    init(_ effect: Effect, _ members: Members, listName: String? = nil) {
+        self.members = effect.members + members
+        self.listName = listName
+        tellsOfChange = effect.isMade
     }
+
+    private init(_ document: Document, and members: Members) {
+        self.members = document.members + members
+        listName = document.listName
+        tellsOfChange = document.tellsOfChange
+    }
+
+    /// Returns the document with further members.
+    func adding(_ further: Members) -> Self { Self(self, and: further) }
 
     /// The document of a command that removes one object, and of its dry run.
-    static func removal(of name: String, isDone: Bool, isDryRun: Bool = false, further: Members = [:]) -> Self {
-        Self(["is_removed": isDone, "name": name, "changed": isDone, "dry_run": isDryRun] + further)
+    static func removal(of name: String, _ effect: Effect, further: Members = [:]) -> Self {
+        Self(effect, ["is_removed": effect.isMade, "name": name] + further)
     }
 
     /// The whole document, schema first.

@@ -12,20 +12,36 @@ enum RecipeFiles {
     /// it always names files that belong together. The older versions are removed afterwards.
     ///
     /// - Parameter timeout: The value of `--timeout`, if given.
-    /// - Returns: Whether the content of a file has changed.
+    /// - Returns: What was done: `none` if no content has changed, `create` if all files are new, else `update`.
     /// - Throws: `KeychainError` if a file cannot be written.
     @discardableResult
     static func write(
         _ files: [Recipe.File], to directory: String, waiting timeout: TimeSpan? = nil
-    ) throws -> Bool {
-        var isChanged = false
-        for file in files {
-            let destination = FileDestination(
-                path: directory + "/" + file.name, mode: file.isExecutable ? 0o755 : 0o644, timeout: timeout)
-            if try destination.write(SecretBytes(utf8: file.content)) { isChanged = true }
+    ) throws -> Effect.Action {
+        let actions = try files.map { file in
+            try destination(of: file, in: directory, timeout).write(SecretBytes(utf8: file.content))
         }
         for file in files where file.series != nil { removeVersions(before: file, in: directory) }
-        return isChanged
+        return action(actions)
+    }
+
+    /// Determines what `write` does.
+    ///
+    /// - Throws: `KeychainError` if a file must not be written.
+    static func action(of files: [Recipe.File], in directory: String) throws -> Effect.Action {
+        try action(files.map { try destination(of: $0, in: directory).action(of: SecretBytes(utf8: $0.content)) })
+    }
+
+    private static func action(_ actions: [Effect.Action]) -> Effect.Action {
+        guard actions.contains(where: { $0 != .none }) else { return .none }
+        return actions.allSatisfy { $0 == .create } ? .create : .update
+    }
+
+    private static func destination(
+        of file: Recipe.File, in directory: String, _ timeout: TimeSpan? = nil
+    ) -> FileDestination {
+        FileDestination(
+            path: directory + "/" + file.name, mode: file.isExecutable ? 0o755 : 0o644, timeout: timeout)
     }
 
     /// Removes the older versions of a file, except for the latest of them.

@@ -45,12 +45,10 @@ struct InjectCommand: OutputCommand {
         var reader = try SecretReader(for: template.references, global)
         let text = try template.filled { try reader.value(of: $0) }
         let count = template.references.count
-        var members: Members = [
-            "file": destination.path, "references": count, "dry_run": global.dryRun,
-        ]
-        if try destination.isStandardOutput { members += SecretGet.member(text) }
+        let content = try destination.isStandardOutput ? text : nil
+        let members: Members = ["file": destination.path, "references": count]
         try destination.write(
-            text, document: Document(members),
+            text, members: members + SecretGet.members(content),
             sentence: "Wrote \(TerminalSafe.text(destination.name)): \(Plural.counted(count, "reference")) replaced.",
             force: force, mode: 0o600, isDryRun: global.dryRun, waiting: global.timeout, output)
     }

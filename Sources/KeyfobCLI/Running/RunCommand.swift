@@ -69,10 +69,10 @@ struct RunCommand: OutputCommand {
         let contents = try files.map { ($0.left, try reader.value(of: $0.reference)) }
         guard !global.dryRun else {
             return try output.emit(
-                Document([
-                    "program": program.file, "variables": values.map(\.name), "paths": files.map(\.left),
-                    "changed": false, "dry_run": true,
-                ]), sentence: "Dry run: would run \(TerminalSafe.text(program.file)).")
+                Document(
+                    global.effect(.none),
+                    ["program": program.file, "variables": values.map(\.name), "paths": files.map(\.left)]),
+                sentence: "Dry run: would run \(TerminalSafe.text(program.file)).")
         }
         // Again, because opening the keychain tells which variables its PIN source names.
         var environment = EnvironmentVariable.inheritedByProgram()

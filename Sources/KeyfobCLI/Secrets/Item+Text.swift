@@ -86,5 +86,5 @@ extension Item {
     }
 
     /// The persistent reference, which identifies the item.
-    var referenceMembers: Members { reference.map { ["reference_b64": Value.base64($0.data)] } ?? [:] }
+    var referenceMembers: Members { ["reference_b64": reference.map { Value.base64($0.data) }] }
 }

@@ -49,14 +49,14 @@ struct OTPSet: OutputCommand {
         if let comment = storing.comment { new.attributes[.comment] = .string(comment) }
         let keychain = try global.openKeychain()
         var isRead = false
-        let (outcome, item) = try storing.store(new, called: name, in: keychain, isDryRun: global.dryRun) {
+        let (action, item) = try storing.store(new, called: name, in: keychain, isDryRun: global.dryRun) {
             if global.dryRun, input.asks(global) { return nil }
             isRead = true
             return try OneTimePassword(parsing: input.read(name: name, global)).uri
         }
         if !isRead { input.discard(global) }
         try SecretStoring.report(
-            outcome, name, item, keychain, isDryRun: global.dryRun, output,
+            global.effect(action), name, item, keychain, output,
             replacing: ["name": item.oneTimePasswordName])
     }
 }

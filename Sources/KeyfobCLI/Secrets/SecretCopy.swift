@@ -65,13 +65,12 @@ struct SecretCopy: OutputCommand {
         if target.name == source.name, try target.stored(like: item)?.reference == stored.reference {
             throw UsageError("an item cannot be copied to itself.", hint: hint(stored))
         }
-        let (outcome, changed) = try storing.store(
+        let (action, changed) = try storing.store(
             item, called: newName ?? name, in: target, isDryRun: global.dryRun
         ) {
             try SecretGet.secret(of: stored, in: source)
         }
-        try SecretStoring.report(
-            outcome, newName ?? name, changed, target, isDryRun: global.dryRun, output)
+        try SecretStoring.report(global.effect(action), newName ?? name, changed, target, output)
     }
 
     /// The hint for an item copied to itself. A new label alone does not make an internet password a different item.

@@ -46,7 +46,7 @@ struct SecretEdit: OutputCommand {
                     + Wording(keychain: keychain.name).keyfob("set " + item.words(and: " --replace --from-file FILE")))
         }
         if global.dryRun {
-            return try SecretStoring.report(.replaced, name, item, keychain, isDryRun: true, output)
+            return try SecretStoring.report(global.effect(.update), name, item, keychain, output)
         }
         let canAsk = global.terminal.canAsk
         guard isatty(STDIN_FILENO) == 1 || Editor.chosen() != nil else {
@@ -75,7 +75,7 @@ struct SecretEdit: OutputCommand {
                 continue
             }
             guard draft.value != draft.base else {
-                return try SecretStoring.report(.kept, name, item, keychain, isDryRun: false, output)
+                return try SecretStoring.report(global.effect(.none), name, item, keychain, output)
             }
             guard allowEmpty || !draft.value.isEmpty else {
                 throw UsageError(
@@ -87,7 +87,7 @@ struct SecretEdit: OutputCommand {
                 ? try HangWatch.keepingDraft { try store(&draft, in: keychain, canAsk: true) }
                 : try store(&draft, in: keychain, canAsk: false)
         }
-        try SecretStoring.report(.replaced, name, item, keychain, isDryRun: false, output)
+        try SecretStoring.report(global.effect(.update), name, item, keychain, output)
     }
 
     /// The text that was typed, and the value that it replaces.

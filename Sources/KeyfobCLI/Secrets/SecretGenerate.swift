@@ -42,14 +42,14 @@ struct SecretGenerate: OutputCommand {
         let item = try selection.newItem(name, label: storing.label, comment: storing.comment)
         let keychain = try global.openKeychain()
         var secret = try charset.text(length: length)
-        let (outcome, changed) = try storing.store(
+        let (action, changed) = try storing.store(
             item, called: name, as: selection.choice, in: keychain, isDryRun: global.dryRun
         ) { secret }
         guard isPrinted, !global.dryRun || output.format.isMachineReadable else {
-            return try SecretStoring.report(outcome, name, changed, keychain, isDryRun: global.dryRun, output)
+            return try SecretStoring.report(global.effect(action), name, changed, keychain, output)
         }
         // A dry run does not print a secret, and the generated one is not stored.
-        if outcome == .kept, !global.dryRun {
+        if action == .none, !global.dryRun {
             // Prints the stored secret, so that a repeated script gets the same value. The generated one was not
             // stored.
             guard let stored = try keychain.stored(like: item) else {
@@ -59,12 +59,12 @@ struct SecretGenerate: OutputCommand {
         }
         guard !output.format.isMachineReadable else {
             return try output.emit(
-                Document(
-                    SecretStoring.members(outcome, changed, keychain, isDryRun: global.dryRun)
-                        + (global.dryRun ? ["value": Value.null] : SecretGet.member(secret))), sentence: "")
+                SecretStoring.document(
+                    global.effect(action), changed, keychain, and: SecretGet.members(global.dryRun ? nil : secret)),
+                sentence: "")
         }
         // Prints only the secret on standard output, so that it can be piped.
-        guard outcome != .kept else { return try SecretGet.print(secret) }
+        guard action != .none else { return try SecretGet.print(secret) }
         try Output.afterChange { try SecretGet.print(secret) }
     }
 }

@@ -58,6 +58,7 @@ struct SecretGet: OutputCommand {
             return try target.copy(secret, called: item.nameText, members, isDryRun: global.dryRun, output)
         }
         if let file = self.output, file != "-" {
+            let action = try FileDestination(path: file, mode: 0o600).action(of: secret)
             if global.dryRun {
                 try output.say("Dry run: no file was written.")
             } else {
@@ -65,17 +66,19 @@ struct SecretGet: OutputCommand {
             }
             guard output.format.isMachineReadable else { return }
             return try output.emit(
-                Document([
-                    "name": item.nameText, "user": item.userText, "keychain": keychain.name, "file": file,
-                    "written": !global.dryRun, "dry_run": global.dryRun,
-                ]), sentence: "")
+                Document(
+                    global.effect(action),
+                    [
+                        "name": item.nameText, "user": item.userText, "keychain": keychain.name, "file": file,
+                        "written": !global.dryRun,
+                    ]), sentence: "")
         }
         if self.output != nil, !output.format.isMachineReadable {
             return try Self.print(secret, raw: true, force: force)
         }
         if output.format.isMachineReadable {
             let members: Members = ["name": item.nameText, "user": item.userText, "keychain": keychain.name]
-            return try output.emit(Document(members + Self.member(secret)), sentence: "")
+            return try output.emit(Document(members + Self.members(secret)), sentence: "")
         }
         try Self.print(secret, raw: raw, force: force)
     }
@@ -109,9 +112,11 @@ struct SecretGet: OutputCommand {
         return secret
     }
 
-    /// A secret as a member of a document: `value` for text, `value_b64` for other data.
-    static func member(_ secret: SecretBytes) -> Members {
-        if let text = secret.copyString() { return ["value": text] }
-        return ["value_b64": Value.base64(secret.copyData())]
+    /// The members of a secret: `value` for text, else `value_b64`; the other one is null.
+    ///
+    /// - Parameter secret: `nil` if it is not printed.
+    static func members(_ secret: SecretBytes?) -> Members {
+        let text = secret?.copyString()
+        return ["value": text, "value_b64": text == nil ? secret.map { Value.base64($0.copyData()) } : nil]
     }
 }

@@ -46,10 +46,10 @@ struct SecretMove: OutputCommand {
         let verb = global.dryRun ? "Would rename" : "Renamed"
         try output.emit(
             Document(
+                global.effect(isChanged ? .update : .none),
                 [
                     "name": renamed.nameText, "old_name": stored.nameText, "user": stored.userText,
-                    "kind": stored.kindText, "keychain": keychain.name, "action": isChanged ? "update" : "none",
-                    "changed": isChanged && !global.dryRun, "dry_run": global.dryRun,
+                    "kind": stored.kindText, "keychain": keychain.name,
                 ] + renamed.referenceMembers),
             sentence: isChanged
                 ? "\(verb) \(shown[0]) to \(shown[1]) in \"\(keychain.name)\"."

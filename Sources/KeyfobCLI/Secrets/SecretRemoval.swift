@@ -78,8 +78,8 @@ struct SecretRemoval {
                 + item.placeMembers + item.referenceMembers
         }
         try output.emit(
-            Document([
-                "keychain": keychain.name, "removed": list, "changed": !removed.isEmpty, "dry_run": global.dryRun,
-            ]), sentence: "")
+            Document(
+                global.effect(list.isEmpty ? .none : .delete), ["keychain": keychain.name, "removed": list]),
+            sentence: "")
     }
 }

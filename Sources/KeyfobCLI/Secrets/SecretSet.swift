@@ -43,7 +43,7 @@ struct SecretSet: OutputCommand {
         let item = try selection.newItem(name, label: storing.label, comment: storing.comment)
         let keychain = try global.openKeychain()
         var isRead = false
-        let (outcome, stored) = try storing.store(
+        let (action, stored) = try storing.store(
             item, called: name, as: selection.choice, in: keychain, isDryRun: global.dryRun
         ) {
             if global.dryRun, input.asks(global) { return nil }
@@ -51,6 +51,6 @@ struct SecretSet: OutputCommand {
             return try input.read(name: name, global)
         }
         if !isRead { input.discard(global) }
-        try SecretStoring.report(outcome, name, stored, keychain, isDryRun: global.dryRun, output)
+        try SecretStoring.report(global.effect(action), name, stored, keychain, output)
     }
 }

@@ -42,7 +42,7 @@ struct SecretShow: OutputCommand {
             item.members + ["comment": item.value(.comment), "keychain": keychain.name] + item.referenceMembers
         if reveal {
             try item.requireNoOneTimePassword(in: keychain)
-            members += SecretGet.member(try SecretGet.secret(of: item, in: keychain))
+            members += SecretGet.members(try SecretGet.secret(of: item, in: keychain))
         }
         // Documents have UTC.
         let local: Members = [

@@ -21,11 +21,6 @@ struct SecretStoring: ParsableArguments {
     @Option(help: ArgumentHelp("A remark.", valueName: "text"))
     var comment: String?
 
-    /// What was done, or what a dry run would do.
-    enum Outcome: String {
-        case added, replaced, kept
-    }
-
     /// Refuses contradictory options.
     ///
     /// - Throws: `UsageError` for `--replace` with `--if-missing`.
@@ -51,7 +46,7 @@ struct SecretStoring: ParsableArguments {
     func store(
         _ item: Item, called name: String, as choice: PasswordChoice? = nil, in keychain: Keychain, isDryRun: Bool,
         _ read: () throws -> SecretBytes?
-    ) throws -> (outcome: Outcome, item: Item) {
+    ) throws -> (action: Effect.Action, item: Item) {
         // Checked before the user is asked for the value.
         try keychain.requireSealing()
         var known: SecretBytes?
@@ -62,19 +57,19 @@ struct SecretStoring: ParsableArguments {
                 stored = try Self.named(name, choice, besides: stored, item.itemClass, in: keychain)
             }
             if let stored {
-                if ifMissing { return (.kept, stored) }
+                if ifMissing { return (.none, stored) }
                 guard replace else { throw Self.duplicate(stored, keychain) }
                 if !stored.isNamed(item.nameText) { try Self.requireNoOther(name, than: stored, in: keychain) }
             }
             guard let value = try known ?? read() else {
-                guard let stored else { return (.added, item) }
-                return (.replaced, described(stored))
+                guard let stored else { return (.create, item) }
+                return (.update, described(stored))
             }
             known = value
             do {
                 if let stored { return try update(stored, in: keychain, value, isDryRun: isDryRun) }
                 if !isDryRun { _ = try keychain.add(item, secret: value) }
-                return (.added, item)
+                return (.create, item)
             } catch let error as KeychainError where error.code == .duplicateItem || error.code == .itemNotFound {
                 guard replace || ifMissing else { throw error }
             }
@@ -104,18 +99,18 @@ struct SecretStoring: ParsableArguments {
 
     private func update(
         _ stored: Item, in keychain: Keychain, _ value: SecretBytes, isDryRun: Bool
-    ) throws -> (outcome: Outcome, item: Item) {
-        guard let reference = stored.reference else { return (.kept, stored) }
+    ) throws -> (action: Effect.Action, item: Item) {
+        guard let reference = stored.reference else { return (.none, stored) }
         let isDescribed = (label.map { stored.hasText(.label, $0) } ?? true)
             && (comment.map { stored.hasText(.comment, $0) } ?? true)
         // A value that cannot be read, such as a damaged one, is replaced.
-        if isDescribed, (try? keychain.secret(of: stored)) == value { return (.kept, stored) }
-        guard !isDryRun else { return (.replaced, described(stored)) }
+        if isDescribed, (try? keychain.secret(of: stored)) == value { return (.none, stored) }
+        guard !isDryRun else { return (.update, described(stored)) }
         var changes = ItemAttributes()
         if let label { changes[.label] = .string(label) }
         if let comment { changes[.comment] = .string(comment) }
         try keychain.update(Criteria(reference), changes, secret: value)
-        return (.replaced, described(stored))
+        return (.update, described(stored))
     }
 
     /// Returns a stored item with the label and comment of the options, and otherwise the same attributes.
@@ -159,37 +154,40 @@ struct SecretStoring: ParsableArguments {
             details: ["keychain": keychain.name, "name": stored.nameText])
     }
 
-    /// The members that report what was done with an item, or would be done.
+    /// The document about what was done with an item, or would be done.
     ///
     /// The name is the one that lists show. For an internet password that is the label, which may differ from what was
     /// typed.
-    static func members(
-        _ outcome: Outcome, _ item: Item, _ keychain: Keychain, isDryRun: Bool
-    ) -> Members {
-        [
+    ///
+    /// - Parameters:
+    ///   - further: More members.
+    ///   - known: Members that have other values than these.
+    static func document(
+        _ effect: Effect, _ item: Item, _ keychain: Keychain, and further: Members = [:], replacing known: Members = [:]
+    ) -> Document {
+        let members: Members = [
             "name": item.nameText, "user": item.userText, "kind": item.kindText, "keychain": keychain.name,
-            "action": outcome.rawValue, "changed": outcome != .kept && !isDryRun, "dry_run": isDryRun,
         ]
+        return Document(effect, members.replacing(known) + further)
     }
 
     /// Prints what was done.
     ///
     /// - Parameters:
     ///   - name: The name that the user typed.
-    ///   - known: Members of the document that have other values than `members` gives them.
+    ///   - known: Members of the document that have other values than `document` gives them.
     static func report(
-        _ outcome: Outcome, _ name: String, _ item: Item, _ keychain: Keychain, isDryRun: Bool, _ output: Output,
+        _ effect: Effect, _ name: String, _ item: Item, _ keychain: Keychain, _ output: Output,
         replacing known: Members = [:]
     ) throws {
         let shown = TerminalSafe.text(name)
         let sentence =
-            switch outcome {
-            case .added: isDryRun ? "Would store \(shown) in" : "Stored \(shown) in"
-            case .replaced: isDryRun ? "Would replace \(shown) in" : "Replaced \(shown) in"
-            case .kept: "Unchanged: \(shown) exists in"
+            switch effect.action {
+            case .create: effect.isDryRun ? "Would store \(shown) in" : "Stored \(shown) in"
+            case .update: effect.isDryRun ? "Would replace \(shown) in" : "Replaced \(shown) in"
+            case .delete: effect.isDryRun ? "Would remove \(shown) from" : "Removed \(shown) from"
+            case .none: "Unchanged: \(shown) exists in"
             }
-        try output.emit(
-            Document(members(outcome, item, keychain, isDryRun: isDryRun).replacing(known)),
-            sentence: "\(sentence) \"\(keychain.name)\".")
+        try output.emit(document(effect, item, keychain, replacing: known), sentence: "\(sentence) \"\(keychain.name)\".")
     }
 }

@@ -22,36 +22,55 @@ struct FileDestination {
         }
     }
 
+    /// Determines what writing these bytes does to the file.
+    ///
+    /// - Returns: `none` for a standard stream or for unchanged content.
+    /// - Throws: `KeychainError.refused` if the target must not be written; `fileUnavailable` if the links of the path
+    ///   cannot be followed.
+    func action(of bytes: SecretBytes) throws -> Effect.Action {
+        guard let path, try !isStandardOutput else { return .none }
+        switch try FileTarget(path) {
+        case .descriptor(STDERR_FILENO): return .none
+        case .descriptor(let descriptor): throw Self.refusal(path, descriptor)
+        case .stream: return .update
+        case .file(let path):
+            guard !Self.holds(path, bytes) else { return .none }
+            return FileManager.default.fileExists(atPath: path) ? .update : .create
+        }
+    }
+
+    /// The error for a descriptor: Keyfob itself may have opened it, for its vault.
+    private static func refusal(_ path: String, _ descriptor: Int32) -> KeychainError {
+        KeychainError(
+            .refused, "\(TerminalSafe.text(path)) is not a file.",
+            hint: "Leave -o out and redirect: >&\(descriptor)", details: ["file": path])
+    }
+
     /// Replaces the file atomically: readers see the old content or the new.
     ///
-    /// - Returns: Whether the content was changed; `false` for a standard stream or for unchanged content.
+    /// - Returns: What was done; `none` for a standard stream or for unchanged content.
     /// - Throws: `KeychainError.fileUnavailable`; `refused` if the target must not be written; `diskFull`; `timedOut`
     ///   if a FIFO has no reader.
     @discardableResult
-    func write(_ bytes: SecretBytes, isPrivateKey: Bool = false, force: Bool = false) throws -> Bool {
+    func write(_ bytes: SecretBytes, isPrivateKey: Bool = false, force: Bool = false) throws -> Effect.Action {
         guard let path, try !isStandardOutput else {
             try SensitiveOutput.write(bytes, isPrivateKey: isPrivateKey, force: force)
-            return false
+            return .none
         }
         switch try FileTarget(path) {
         case .descriptor(STDERR_FILENO):
             try unsafe bytes.withUnsafeBytes { try unsafe FileDescriptor.writeAll($0, to: StandardError.descriptor) }
-            return false
-        case .descriptor(let descriptor):
-            // Keyfob itself may have opened the descriptor, for its vault.
-            throw KeychainError(
-                .refused, "\(TerminalSafe.text(path)) is not a file.",
-                hint: "Leave -o out and redirect: >&\(descriptor)",
-                details: ["file": path])
+            return .none
+        case .descriptor(let descriptor): throw Self.refusal(path, descriptor)
         case .stream(let path):
             let deadline = timeout.map { Deadline.after($0.duration) } ?? .never
             try openStream(path, by: deadline).write(bytes, by: deadline)
-            return true
+            return .update
         case .file(let path):
-            let isChange = !Self.holds(path, bytes)
+            let action = try action(of: bytes)
             // Replaced even if the content is unchanged, because the mode may differ.
             try OpenFile.replace(path, with: bytes, mode: mode)
-            return isChange
+            return action
         }
     }
 

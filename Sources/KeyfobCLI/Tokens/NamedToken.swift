@@ -86,4 +86,9 @@ struct NamedToken {
     var members: Members {
         ["token": entry.label, "token_serial": entry.serial, "token_uri": entry.uri.description, "own": entry.isOurs]
     }
+
+    /// The same members for a token that does not exist.
+    static func members(ofMissing name: String) -> Members {
+        ["token": name, "token_serial": Value.null, "token_uri": Value.null, "own": Value.null]
+    }
 }

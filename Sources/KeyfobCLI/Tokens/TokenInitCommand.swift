@@ -69,7 +69,7 @@ struct TokenInitCommand: OutputCommand {
         let loss = isUsed ? try loss(on: slot, info, administration) : "It was never initialised."
         if global.dryRun {
             return try report(
-                output, token, info, isChanged: false, hasPIN: nil,
+                output, token, info, isUsed: isUsed, hasPIN: nil,
                 "Would initialise token \"\(token.title)\" as \"\(TerminalSafe.text(newLabel))\". \(loss)")
         }
         if isUsed {
@@ -83,7 +83,7 @@ struct TokenInitCommand: OutputCommand {
             expecting: info, label: newLabel, securityOfficerPIN: officer, pin: pin)
         let next = pin == nil ? " It has no PIN yet: keyfob token pin set \(ShellWord.operand(made.label))" : ""
         try report(
-            output, token, made, isChanged: true, hasPIN: pin != nil,
+            output, token, made, isUsed: isUsed, hasPIN: pin != nil,
             "Initialised token \"\(TerminalSafe.text(made.label))\".\(next)")
     }
 
@@ -100,12 +100,14 @@ struct TokenInitCommand: OutputCommand {
     }
 
     private func report(
-        _ output: Output, _ token: NamedToken, _ info: TokenInfo, isChanged: Bool, hasPIN: Bool?, _ sentence: String
+        _ output: Output, _ token: NamedToken, _ info: TokenInfo, isUsed: Bool, hasPIN: Bool?, _ sentence: String
     ) throws {
         try output.emit(
-            Document([
-                "action": "initialised", "token": info.label, "token_serial": info.serialNumber,
-                "token_uri": info.uri.description, "pin_set": hasPIN, "changed": isChanged, "dry_run": global.dryRun,
-            ]), sentence: sentence)
+            Document(
+                global.effect(isUsed ? .update : .create),
+                [
+                    "token": info.label, "token_serial": info.serialNumber, "token_uri": info.uri.description,
+                    "pin_set": hasPIN,
+                ]), sentence: sentence)
     }
 }

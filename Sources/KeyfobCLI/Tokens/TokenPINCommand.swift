@@ -46,7 +46,7 @@ struct TokenPINChangeCommand: OutputCommand {
         let state = try "PIN of token \"\(TerminalSafe.text(info.label))\": \(token.pinState(info))."
         try administration.requireChangeablePIN(info)
         if global.dryRun {
-            return try TokenPINReport.dryRun("pin_changed", "Would change the PIN. \(state)", info, output)
+            return try TokenPINReport.dryRun("Would change the PIN. \(state)", info, output)
         }
         if global.terminal.canAsk { output.warn(state) }
         let environment = global.pinEnvironment(noInput: !global.terminal.mayAsk)
@@ -56,7 +56,7 @@ struct TokenPINChangeCommand: OutputCommand {
         let new = try (newPinSource.map { try PINSource(parsing: $0) } ?? .prompt)
             .read(.newPIN(token: info.label), from: environment)
         let change = try administration.changePIN(from: old, to: new, storedIn: source.isInteractive ? nil : source)
-        try TokenPINReport.emit("pin_changed", "Changed the PIN of token", change, info, output)
+        try TokenPINReport.emit("Changed the PIN of token", change, info, output)
     }
 }
 
@@ -79,7 +79,7 @@ struct TokenPINSetCommand: OutputCommand {
 
     func run(_ output: Output) throws {
         try TokenPINReport.set(
-            name, pins, global, location, output, action: "pin_set", verb: "set", sentence: "Set the PIN of token"
+            name, pins, global, location, output, verb: "set", sentence: "Set the PIN of token"
         ) { try $0.setPIN($1, securityOfficerPIN: $2) }
     }
 }
@@ -104,7 +104,7 @@ struct TokenPINUnblockCommand: OutputCommand {
 
     func run(_ output: Output) throws {
         try TokenPINReport.set(
-            name, pins, global, location, output, action: "pin_unblocked", verb: "unblock",
+            name, pins, global, location, output, verb: "unblock",
             sentence: "Set a new PIN for token"
         ) { try $0.unblockPIN(settingTo: $1, securityOfficerPIN: $2) }
     }

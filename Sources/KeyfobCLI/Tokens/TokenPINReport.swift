@@ -12,14 +12,13 @@ enum TokenPINReport {
     ///   - global: The options.
     ///   - location: The module of the token.
     ///   - output: The output.
-    ///   - action: The name of the action in the document.
     ///   - verb: The verb in the sentence of a dry run.
     ///   - sentence: The beginning of the sentence about the result.
     ///   - body: Sets the PIN: gets the administration, the new PIN and the SO PIN.
     /// - Throws: `KeychainError` and `UsageError`.
     static func set(
         _ name: String?, _ pins: TokenPINOptions, _ global: GlobalOptions, _ location: ModuleOptions,
-        _ output: Output, action: String, verb: String, sentence: String,
+        _ output: Output, verb: String, sentence: String,
         _ body: (TokenAdministration, SecretBytes, SecretBytes) throws -> TokenAdministration.PINChange
     ) throws {
         let token = try SelectedToken(name, global, location)
@@ -27,27 +26,26 @@ enum TokenPINReport {
         let info = try administration.info()
         let state = try "PIN of token \"\(TerminalSafe.text(info.label))\": \(token.pinState(info)). SO PIN: "
             + "\(info.securityOfficerPINState)."
-        if global.dryRun { return try dryRun(action, "Would \(verb) the PIN. \(state)", info, output) }
+        if global.dryRun { return try dryRun("Would \(verb) the PIN. \(state)", info, output) }
         if global.terminal.canAsk { output.warn(state) }
         let officer = try pins.securityOfficerPIN(info, global)
         let pin = try pins.newPIN(info.label, global)
-        try emit(action, sentence, try body(administration, pin, officer), info, output)
+        try emit(sentence, try body(administration, pin, officer), info, output)
     }
 
     /// Reports a dry run.
-    static func dryRun(_ action: String, _ sentence: String, _ info: TokenInfo, _ output: Output) throws {
+    static func dryRun(_ sentence: String, _ info: TokenInfo, _ output: Output) throws {
         try output.emit(
-            document(action, info, isChanged: false, []), sentence: sentence + " Dry run: nothing was changed.")
+            document(info, isDryRun: true, []), sentence: sentence + " Dry run: nothing was changed.")
     }
 
     /// Reports a new PIN, and names the sources of keychains that have the former one.
     static func emit(
-        _ action: String, _ sentence: String, _ change: TokenAdministration.PINChange, _ info: TokenInfo,
-        _ output: Output
+        _ sentence: String, _ change: TokenAdministration.PINChange, _ info: TokenInfo, _ output: Output
     ) throws {
         try Output.afterChange {
             try output.emit(
-                document(action, info, isChanged: true, change.outdated.map(\.keychain)),
+                document(info, isDryRun: false, change.outdated.map(\.keychain)),
                 sentence: "\(sentence) \"\(TerminalSafe.text(info.label))\".")
         }
         for (keychain, source) in change.outdated {
@@ -56,13 +54,12 @@ enum TokenPINReport {
         }
     }
 
-    private static func document(
-        _ action: String, _ info: TokenInfo, isChanged: Bool, _ outdated: [String]
-    ) -> Document {
-        Document([
-            "action": action, "token": info.label, "token_serial": info.serialNumber,
-            "token_uri": info.uri.description, "outdated_keychains": outdated, "changed": isChanged,
-            "dry_run": !isChanged,
-        ])
+    private static func document(_ info: TokenInfo, isDryRun: Bool, _ outdated: [String]) -> Document {
+        Document(
+            Effect(.update, isDryRun: isDryRun),
+            [
+                "token": info.label, "token_serial": info.serialNumber, "token_uri": info.uri.description,
+                "outdated_keychains": outdated,
+            ])
     }
 }

@@ -27,7 +27,7 @@ struct TokenRemoveCommand: OutputCommand {
             where ifExists && error.code == .tokenAbsent
         {
             return try output.emit(
-                Document(["token": name, "action": "none", "changed": false, "dry_run": global.dryRun]),
+                Document(global.effect(.none), NamedToken.members(ofMissing: name)),
                 sentence: "Nothing to do: there is no token \"\(TerminalSafe.text(name))\".")
         }
         guard let own = try token.own() else {
@@ -42,17 +42,15 @@ struct TokenRemoveCommand: OutputCommand {
         let keychains = Keychains()
         let count = Plural.counted(try keychains.objectCount(of: own), "object")
         if global.dryRun {
-            return try report(output, token, isChanged: false, "Would remove token \"\(token.title)\" with \(count).")
+            return try report(output, token, "Would remove token \"\(token.title)\" with \(count).")
         }
         try Confirmation(global).require(
             "Remove token \"\(token.title)\" with \(count)? This cannot be undone.", typing: own.label, of: "token")
         try keychains.remove(own, timeout: global.patience)
-        try report(output, token, isChanged: true, "Removed token \"\(token.title)\" with \(count).")
+        try report(output, token, "Removed token \"\(token.title)\" with \(count).")
     }
 
-    private func report(_ output: Output, _ token: NamedToken, isChanged: Bool, _ sentence: String) throws {
-        try output.emit(
-            Document(token.members + ["action": "removed", "changed": isChanged, "dry_run": global.dryRun]),
-            sentence: sentence)
+    private func report(_ output: Output, _ token: NamedToken, _ sentence: String) throws {
+        try output.emit(Document(global.effect(.delete), token.members), sentence: sentence)
     }
 }

@@ -40,10 +40,8 @@ struct TokenRenameCommand: OutputCommand {
             ? token.entry.keychains : try Keychains().relabel(own, to: label, timeout: global.patience)
         try output.emit(
             Document(
-                token.members + [
-                    "action": "renamed", "label": label, "keychain_names": keychains,
-                    "changed": isNew && !global.dryRun, "dry_run": global.dryRun,
-                ]),
+                global.effect(isNew ? .update : .none),
+                token.members + ["label": label, "keychain_names": keychains]),
             sentence: !isNew
                 ? "Nothing to do: the token is called \"\(shown)\"."
                 : global.dryRun

@@ -207,12 +207,14 @@ struct URICommand: OutputCommand {
             guard !check else { throw obstacle }
             recipe.notes += [obstacle.message] + Wording.lines(of: obstacle)
         }
-        var isChanged = false
-        if destination != nil, !global.dryRun {
+        var action = Effect.Action.none
+        if destination != nil, global.dryRun {
+            action = try RecipeFiles.action(of: recipe.files, in: subject.directory)
+        } else if destination != nil {
             // The directory is readable for all users, like its files: they contain no secrets, and servers run as
             // other users.
             try PublicDirectory.make(at: URL(fileURLWithPath: subject.directory, isDirectory: true))
-            isChanged = try RecipeFiles.write(recipe.files, to: subject.directory, waiting: global.timeout)
+            action = try RecipeFiles.write(recipe.files, to: subject.directory, waiting: global.timeout)
         }
         var proof: String?
         if check {
@@ -229,18 +231,21 @@ struct URICommand: OutputCommand {
                     details: error.details, cause: error)
             }
         }
-        let document = Document([
-            "program": program.name, "uri": subject.uri.description, "title": recipe.title,
-            "environment": Members(recipe.environment), "commands": recipe.lines, "notes": warnings + recipe.notes,
-            "files": recipe.files.map { file -> Members in
-                let isWritten = destination != nil && !global.dryRun
-                return ["path": subject.path(file), "written": isWritten, "content": file.content]
-            },
-            "check": proof, "changed": isChanged, "dry_run": global.dryRun,
-        ])
+        let document = Document(
+            global.effect(action),
+            [
+                "program": program.name, "uri": subject.uri.description, "title": recipe.title,
+                "environment": Members(recipe.environment), "commands": recipe.lines,
+                "notes": warnings + recipe.notes,
+                "files": recipe.files.map { file -> Members in
+                    let isWritten = destination != nil && !global.dryRun
+                    return ["path": subject.path(file), "written": isWritten, "content": file.content]
+                },
+                "check": proof,
+            ])
         guard output.format.isMachineReadable else {
             let text = warnings.map { "# " + TerminalSafe.text($0) + "\n" }.joined() + text(recipe, subject, proof)
-            guard isChanged else { return try StandardOutput.write(text) }
+            guard global.effect(action).isMade else { return try StandardOutput.write(text) }
             return try Output.afterChange { try StandardOutput.write(text) }
         }
         try output.emit(document, sentence: "")

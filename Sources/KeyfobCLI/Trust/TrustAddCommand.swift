@@ -75,27 +75,28 @@ struct TrustAddCommand: OutputCommand {
                 question + ", which is the certificate of one host or person and not an authority?", else: refusal)
         }
         guard let keychain = opened else {
+            let action: Effect.Action = SystemTrustStore.contains(anchor) ? .none : .create
             let path = try global.dryRun
                 ? SystemTrustStore.path(of: anchor)
                 : SystemTrustStore.add(anchor) { try RenewalHook.run($0, limit: RenewalHook.limit(global.timeout)) }
             return try output.emit(
-                document(anchor, on: now, file: path, isChanged: !global.dryRun),
+                document(action, anchor, on: now, file: path),
                 sentence: global.dryRun
                     ? "Would trust \"\(subject)\"."
                     : "All programs of this machine now trust \"\(subject)\" (\(path)).")
         }
         guard !global.dryRun else {
             let known = try keychain.find(.certificates).first { $0.der == anchor.der }?.label
-            let usages = try usagesAfter(anchor, in: keychain)
+            let before = try keychain.trust.anchors().first { $0.certificate == anchor }?.usages ?? []
+            let usages = usages(after: before)
             return try output.emit(
                 document(
-                    anchor, on: now, keychain: keychain, name: known ?? label ?? anchor.ownName, usages: usages,
-                    isChanged: false),
+                    Self.action(from: before.map(\.rawValue), to: usages), anchor, on: now, keychain: keychain,
+                    name: known ?? label ?? anchor.ownName, usages: usages),
                 sentence: "Would trust \"\(subject)\".")
         }
         // Usages are only added; `trust rm` removes them.
         let (trusted, before) = try keychain.trust.addAnchor(anchor, for: usages.map(\.usage), label: label)
-        let isChanged = Set(before) != Set(trusted.usages)
         var words = trusted.usages == [.any] ? "all uses" : trusted.usages.map(\.rawValue).joined(separator: ", ")
         var hint = ""
         if !usages.isEmpty, before.contains(.any) {
@@ -109,14 +110,18 @@ struct TrustAddCommand: OutputCommand {
         }
         try output.emit(
             document(
-                anchor, on: now, keychain: keychain, name: trusted.item.label,
-                usages: trusted.usages.map(\.rawValue), isChanged: isChanged),
+                Self.action(from: before.map(\.rawValue), to: trusted.usages.map(\.rawValue)), anchor, on: now,
+                keychain: keychain, name: trusted.item.label, usages: trusted.usages.map(\.rawValue)),
             sentence: "\"\(TerminalSafe.text(keychain.name))\" now trusts \"\(subject)\" for \(words).\(hint)")
     }
 
+    /// What changes the usages that a certificate is trusted for.
+    private static func action(from before: [String], to after: [String]) -> Effect.Action {
+        Set(before) == Set(after) ? .none : before.isEmpty ? .create : .update
+    }
+
     /// The usages after the command: the new ones and the existing ones.
-    private func usagesAfter(_ anchor: Certificate, in keychain: Keychain) throws -> [String] {
-        let before = try keychain.trust.anchors().first { $0.certificate == anchor }?.usages ?? []
+    private func usages(after before: [CertificateUsage]) -> [String] {
         let all = Set((before + usages.map(\.usage)).map(\.rawValue))
         let everything = CertificateUsage.any.rawValue
         return usages.isEmpty || all.contains(everything) ? [everything] : all.sorted()
@@ -124,13 +129,12 @@ struct TrustAddCommand: OutputCommand {
 
     /// The document. Members of the other scope are null.
     private func document(
-        _ anchor: Certificate, on date: Date, file: String? = nil, keychain: Keychain? = nil, name: String? = nil,
-        usages: [String]? = nil, isChanged: Bool
+        _ action: Effect.Action, _ anchor: Certificate, on date: Date, file: String? = nil,
+        keychain: Keychain? = nil, name: String? = nil, usages: [String]? = nil
     ) -> Document {
         let members: Members = [
             "scope": scope.rawValue, "file": file, "keychain": keychain?.name, "name": name, "usages": usages,
-            "changed": isChanged, "dry_run": global.dryRun,
         ]
-        return Document(members + CertificatePhrases.members(anchor, on: date))
+        return Document(global.effect(action), members + CertificatePhrases.members(anchor, on: date))
     }
 }

@@ -28,7 +28,7 @@ struct TrustExportCommand: ParsableCommand, ContentWriter {
         let text = anchors.map(\.certificate.pem).joined()
         try file.write(
             SecretBytes(utf8: text),
-            document: Document(["file": file.path, "dry_run": global.dryRun, "count": anchors.count, "pem": text]),
+            members: ["file": file.path, "count": anchors.count, "pem": text],
             sentence: "Wrote \(TerminalSafe.text(file.name)): \(Plural.counted(anchors.count, "certificate")).",
             isDryRun: global.dryRun, waiting: global.timeout, output)
     }

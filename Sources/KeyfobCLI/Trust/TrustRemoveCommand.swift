@@ -35,7 +35,7 @@ struct TrustRemoveCommand: OutputCommand {
         if isTrusted, !global.dryRun, let anchor { try keychain.trust.remove(anchor) }
         let shown = TerminalSafe.text(name)
         try output.emit(
-            Document(["name": name, "changed": isTrusted && !global.dryRun, "dry_run": global.dryRun]),
+            Document(global.effect(isTrusted ? .delete : .none), ["name": name]),
             sentence: !isTrusted
                 ? "Nothing to do: \"\(shown)\" is not trusted in keychain \"\(TerminalSafe.text(keychain.name))\"."
                 : global.dryRun

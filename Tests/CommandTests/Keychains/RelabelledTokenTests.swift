@@ -53,7 +53,7 @@ import Testing
         #expect(try !configuration().contains("token=karte"))
         let repointed = try keyfob(
             "keychain", "repoint", "card", "--token", "karte", "--json", showing: "no-serial label=karte")
-        #expect(repointed.output.contains("\"action\":\"repointed\""), "\(repointed.error)")
+        #expect(repointed.output.contains("\"action\":\"update\""), "\(repointed.error)")
         #expect(try keyfob("get", "a", showing: "no-serial label=karte").output == "value\n")
     }
 

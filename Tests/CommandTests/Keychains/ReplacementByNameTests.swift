@@ -20,7 +20,7 @@ import Testing
         for options in [["--dry-run"], []] {
             let document = try household.document(
                 words + item.said + ["--replace"] + options, input: command == "set" ? Data("two".utf8) : Data())
-            #expect(document["action"] as? String == "replaced", "\(document)")
+            #expect(document["action"] as? String == "update", "\(document)")
             let items = try #require(try household.document(["ls"])["items"] as? [[String: Any]])
             #expect(items.count == 1)
         }

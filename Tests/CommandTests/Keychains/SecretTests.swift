@@ -60,7 +60,7 @@ import Testing
             let document = try household.document(
                 ["set", "a", "--replace", "--stdin"] + options, input: Data(value.utf8))
             #expect(document["changed"] as? Bool == changed, "\(value) \(options)")
-            #expect((document["action"] as? String == "kept") == !changed)
+            #expect((document["action"] as? String == "none") == !changed)
         }
         #expect(try household.keyfob(["get", "a"]).output == "two\n")
         for changed in [true, false] {

@@ -196,7 +196,7 @@ import Testing
         let trial = try household.keyfob(["token", "rename", "login", "home", "--dry-run"])
         #expect(trial.output.contains("Would rename"), "\(trial.error)")
         let renamed = try household.document(["token", "rename", "login", "home"])
-        #expect(renamed["action"] as? String == "renamed" && renamed["keychain_names"] as? [String] == ["login"])
+        #expect(renamed["action"] as? String == "update" && renamed["keychain_names"] as? [String] == ["login"])
         #expect(try household.keyfob(["get", "a"]).output == "value\n")
         let made = try household.keyfob(["key", "generate", "k"])
         #expect(made.output.contains("on \"home\""), "\(made.output)\(made.error)")
@@ -227,7 +227,7 @@ import Testing
         let trial = try household.keyfob(["token", "rm", "login", "-k", "login", "--dry-run"])
         #expect(trial.output.contains("Would remove token \"login\" with 1 object"), "\(trial.output)")
         let removed = try household.document(["token", "rm", "login", "-k", "login", "--yes"])
-        #expect(removed["action"] as? String == "removed" && removed["changed"] as? Bool == true)
+        #expect(removed["action"] as? String == "delete" && removed["changed"] as? Bool == true)
         #expect(try !household.keyfob(["token", "ls"]).output.contains("login "))
     }
 
