@@ -161,7 +161,8 @@ import Testing
 
         let list = try home.keyfob("keychain", "ls")
         #expect(
-            list.status == 0 && list.output.contains("damaged") && list.output.contains("unlocked"), "\(list.error)")
+            list.status == 0 && list.output.contains("damaged") && list.output.contains("unattended"), "\(list.error)")
+        #expect(try !home.keyfob("status", "--json").output.contains("\"location\":null"))
         let status = try home.keyfob("status")
         #expect(status.status == 0 && status.output.contains("damaged"), "\(status.error)")
         #expect(try home.keyfob("status", "--exit-code").status == 10)
@@ -177,7 +178,7 @@ import Testing
         let locked = try home.keyfob("lock", "--all", "--json")
         #expect(locked.status == 9)
         #expect(try IdentityHome.code(locked) == "configuration.invalid")
-        #expect(try !home.keyfob("keychain", "ls").output.contains("unlocked"))
+        #expect(try home.keyfob("status", "--json").output.contains("\"location\":null"))
 
         #expect(try home.keyfob("get", "x", "-k", "bad").status == 9)
         #expect(try home.keyfob("keychain", "create", "bad", "--unattended").status == 4)

@@ -103,18 +103,12 @@ struct CertificateExpiringCommand: ParsableCommand, ContentWriter {
         let listed = due.map {
             ListedCertificate(
                 label: $0.item.label, certificate: $0.certificate, isReplaced: $0.item.nameOfVersion != nil,
-                keychain: all ? $0.keychain : nil)
+                keychain: .some($0.keychain))
         }
-        var members: Members = ["keychain": place, "within_seconds": Int(span)]
-        if all {
-            members += [
-                "damaged_keychains": failures.map { failure -> Members in
-                    ["name": failure.name, "problem": KeychainReport.problem(failure.error)]
-                },
-            ]
-        }
-        let document = ListedCertificate.document(listed, as: "certificates", on: now, members)
-        return Document(document.members, listName: "certificates")
+        let damaged = failures.map { KeychainReport.members(ofDamaged: $0.name, $0.error) }
+        return ListedCertificate.document(
+            listed, as: "certificates", on: now,
+            ["keychain": place, "within_seconds": Int(span), "damaged_keychains": all ? damaged : nil])
     }
 
     private func text(_ due: [Entry], _ now: Date, _ output: Output) -> String {

@@ -70,8 +70,7 @@ struct Failure {
 
     /// The failure as a value of a document.
     var value: Members {
-        ["code": code, "exit": status.rawValue, "message": message] + (hint.map { ["hint": $0] } ?? [:])
-            + ["details": Members(details)]
+        ["code": code, "exit": status.rawValue, "message": message, "hint": hint, "details": Members(details)]
     }
 
     /// Hints may have several lines. Names in them are untrusted, so all other control characters are escaped.

@@ -32,12 +32,11 @@ struct IdentityCheckCommand: OutputCommand {
             "name": identity.label, "keychain": keychain.name, "ok": !findings.contains { $0.state == .bad },
             "trusted": findings.contains { $0.name == "trust" && $0.state == .good },
             "findings": findings.map { finding -> Members in
-                let members: Members = [
+                [
                     "name": finding.name, "state": finding.state.rawValue, "text": finding.text,
-                    "hint": wording.text(finding.remedies),
+                    "hint": wording.text(finding.remedies), "origin": finding.details["origin"],
+                    "reason": finding.details["reason"],
                 ]
-                let details = finding.details.sorted { $0.key < $1.key }
-                return members + Members(details.map { (name: $0.key, value: $0.value) })
             },
         ])
         try output.emit(

@@ -28,22 +28,25 @@ struct KeychainList: OutputCommand {
         var table = Table([.init("NAME"), .init("TOKEN"), .init("STATE"), .init("DEFAULT")])
         var list: [Members] = []
         let listing = try keychains.listing()
+        let options = try global.keychainOptions()
         let wanted = try wanted(listing, in: keychains)
         for configuration in listing.keychains where wanted(configuration.name) {
             let isDefault = configuration.name == defaultName
             let isUnlocked = try state.location(of: configuration.uuid.uuidString.lowercased()) != nil
-            let condition: KeychainReport.State =
-                isUnlocked ? .unlocked : configuration.opensUnasked ? .unattended : .locked
-            let word = condition.rawValue
+            let word = Self.state(configuration, isUnlocked: isUnlocked, keychains, options).rawValue
             let token = configuration.tokenLabel
             table.add([.init(configuration.name), .init(token), .init(word), .init(isDefault ? "yes" : "")])
-            list.append(["name": configuration.name, "token": token, "state": word, "default": isDefault])
+            list.append([
+                "name": configuration.name, "token": token, "state": word, "default": isDefault,
+                "problem": Value.null,
+            ])
         }
         for (name, error) in listing.damaged where wanted(name) {
             let isDefault = name == defaultName
-            table.add([.init(name), .init("?"), .init("damaged", .bad), .init(isDefault ? "yes" : "")])
+            let word = KeychainReport.State.damaged.rawValue
+            table.add([.init(name), .init("?"), .init(word, .bad), .init(isDefault ? "yes" : "")])
             list.append([
-                "name": name, "token": Value.null, "state": "damaged", "default": isDefault,
+                "name": name, "token": Value.null, "state": word, "default": isDefault,
                 "problem": KeychainReport.problem(error),
             ])
         }
@@ -51,6 +54,18 @@ struct KeychainList: OutputCommand {
         if list.isEmpty, output.isForPeople {
             StandardError.write("There is no keychain yet. Make one: keyfob init\n")
         }
+    }
+
+    /// The state of a keychain. Only tokens of other modules are asked, because Keyfob's own tokens need a login.
+    private static func state(
+        _ configuration: KeychainConfiguration, isUnlocked: Bool, _ keychains: Keychains, _ options: Keychain.Options
+    ) -> KeychainReport.State {
+        let isForeign = configuration.module != .softHSM && !configuration.opensUnasked
+        // `status` reports a token that does not answer, and an invalid source of the PIN.
+        let token = isForeign ? try? keychains.tokenInfo(of: configuration, options: options) : nil
+        let state = try? KeychainReport.State(
+            configuration, isUnlocked: isUnlocked, options: options, token: token)
+        return state ?? .locked
     }
 
     /// Returns a filter for the names that the options select; without options it accepts all.

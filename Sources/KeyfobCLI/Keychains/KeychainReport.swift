@@ -11,10 +11,41 @@ struct KeychainReport {
     enum State: String {
         /// Unlocked by an earlier `unlock`.
         case unlocked
-        /// The PIN comes from a source that does not ask, or the token needs no login.
+        /// The PIN comes from a source that does not ask, or the token needs no login, whether or not the keychain is
+        /// unlocked.
         case unattended
         /// A person must unlock the keychain.
         case locked
+        /// The configuration cannot be read.
+        case damaged
+
+        /// Determines the state of a keychain, for every document and table.
+        ///
+        /// - Parameters:
+        ///   - configuration: The keychain.
+        ///   - isUnlocked: Whether an earlier `unlock` is in effect.
+        ///   - options: The options, which may name a source of the PIN.
+        ///   - token: The token, if it was asked whether it needs a login.
+        /// - Throws: `KeychainError` if a setting does not name a valid source of the PIN.
+        init(
+            _ configuration: KeychainConfiguration, isUnlocked: Bool, options: Keychain.Options, token: TokenInfo?
+        ) throws {
+            // A token whose URI is invalid names no source there.
+            let uri = try? PKCS11URI(configuration.token).pinSource
+            let configured = try configuration.pinSource.map { try PINSource(parsing: $0) }
+            let lasting = try PINSourceSelection(
+                uri: uri, configured: configured, environment: PINEnvironment(credentialsDirectory: nil),
+                variables: [:])
+            if token?.flags.contains(.loginRequired) == false || !lasting.source.isInteractive {
+                self = .unattended
+            } else if isUnlocked {
+                self = .unlocked
+            } else {
+                let present = try PINSourceSelection(
+                    option: options.pinSource, uri: uri, configured: configured, environment: PINEnvironment())
+                self = present.source.isInteractive ? .locked : .unattended
+            }
+        }
     }
 
     let configuration: KeychainConfiguration
@@ -45,19 +76,16 @@ struct KeychainReport {
             let stateName = configuration.uuid.uuidString.lowercased()
             location = try unlocked.location(of: stateName)
             expiry = try unlocked.expiry(of: stateName)
-            if location != nil { state = .unlocked }
+            state = try State(configuration, isUnlocked: location != nil, options: options, token: nil)
             let keychain: Keychain
             do { keychain = try keychains.open(configuration, options: options) } catch {
                 // The token may be present nevertheless. Only the first error is reported.
                 token = try? keychains.tokenInfo(of: configuration, options: options)
                 throw error
             }
-            if state == .locked, try !keychain.pinSource().source.isInteractive { state = .unattended }
             token = try keychain.tokenInfo()
-            if isWithoutLogin {
-                // Without a login, the state of an earlier unlock has no meaning.
-                (state, location, expiry) = (.unattended, nil, nil)
-            }
+            state = try State(configuration, isUnlocked: location != nil, options: options, token: token)
+            if isWithoutLogin { (location, expiry) = (nil, nil) }
             guard readsContents, state != .locked else { return }
             passwords = try keychain.passwordCount()
             let certificateItems = try keychain.find(.certificates)
@@ -128,21 +156,16 @@ struct KeychainReport {
 
     /// The members for a document.
     var members: Members {
-        var members: Members = [
+        [
             "keychain": configuration.name, "default": isDefault, "state": state.rawValue, "until": expiry,
             "location": location?.name, "token": tokenLabel, "token_uri": configuration.shownTokenURI,
             "token_present": token != nil, "token_model": token?.model, "token_manufacturer": token?.manufacturer,
             "token_serial": token?.serialNumber, "wrap_suite": configuration.wrapSuite,
             "protection_notes": protection, "password_count": passwords,
             "certificate_count": certificates, "key_count": keys, "expired": expired,
+            "next_expiry": nextExpiry.map { ["name": $0.name, "date": $0.date] as Members },
+            "problem": problem.map(Self.problem),
         ]
-        if let nextExpiry {
-            members += ["next_expiry": ["name": nextExpiry.name, "date": nextExpiry.date] as Members]
-        }
-        if let problem {
-            members += ["problem": Self.problem(problem)]
-        }
-        return members
     }
 
     /// The members for a document of `init` or `keychain create` if the keychain exists already.
@@ -152,6 +175,11 @@ struct KeychainReport {
         return configuration.creationMembers(
             isDefault: isDefault, isTokenNew: false, wantsLogin: !isWithoutLogin,
             isUnlocked: needsUnlocking ? state == .unlocked : nil)
+    }
+
+    /// The members of a keychain that cannot be read, in a list of such keychains.
+    static func members(ofDamaged name: String, _ error: KeychainError) -> Members {
+        ["name": name, "problem": problem(error)]
     }
 
     /// The members of a problem in a document.
@@ -209,6 +237,7 @@ struct KeychainReport {
             lines.append(("state", "unlocked\(until)" + (location.map { ", \($0.phrase)" } ?? "")))
         case .unattended: lines.append(("state", "opens without asking"))
         case .locked: lines.append(("state", "locked; unlock it: keyfob unlock \(configuration.name)"))
+        case .damaged: lines.append(("state", state.rawValue))
         }
         let model = token.map { "present (\($0.manufacturer) \($0.model))" } ?? "not reached"
         lines.append(("token", "\(tokenLabel)   \(model)"))

@@ -41,9 +41,7 @@ struct StatusCommand: ParsableCommand, ContentWriter {
         var lines = report.lines
         if !others.isEmpty { lines.append(("others", others.joined(separator: ", "))) }
         lines += listing.damaged.map { ("damaged", $0.error.message) }
-        let damaged = listing.damaged.map { name, error -> Members in
-            ["name": name, "problem": KeychainReport.problem(error)]
-        }
+        let damaged = listing.damaged.map { KeychainReport.members(ofDamaged: $0.name, $0.error) }
         try output.emit(
             Document(report.members + ["others": others, "damaged_keychains": damaged]), text: Table.pairs(lines))
         if exitCode, report.wantsAttention || !damaged.isEmpty { throw ExitCode(ExitStatus.attention.rawValue) }
@@ -71,12 +69,12 @@ struct StatusCommand: ParsableCommand, ContentWriter {
                 .init("PROBLEM", mayShrink: true),
             ])
             for (name, error) in damaged {
-                table.add([.init(name), .init("damaged", .bad), "", "", "", .init(error.message)])
+                table.add([
+                    .init(name), .init(KeychainReport.State.damaged.rawValue, .bad), "", "", "", .init(error.message),
+                ])
             }
             for report in sorted { table.add(report.cells) }
-            let list = damaged.map { name, error -> Members in
-                ["name": name, "problem": KeychainReport.problem(error)]
-            }
+            let list = damaged.map { KeychainReport.members(ofDamaged: $0.name, $0.error) }
             try output.emit(
                 Document(
                     ["keychains": sorted.map(\.members), "damaged_keychains": list], listName: "keychains"),

@@ -35,8 +35,9 @@ struct UnlockCommand: OutputCommand {
             options: global.keychainOptions())
         if global.dryRun {
             let isOpen = try !keychain.wantsLogin()
+            let document = try document(keychain, wantsLogin: !isOpen)
             return try output.emit(
-                document(keychain, isOpen ? .unattended : .unlocked),
+                document,
                 sentence: isOpen
                     ? "Nothing to unlock. " + keychain.configuration.opennessWithoutLogin
                     : "Would unlock \"\(keychain.name)\".")
@@ -44,25 +45,29 @@ struct UnlockCommand: OutputCommand {
         let location = try keychain.unlockForSession(timeout: seconds, isRecoveryCode: recovery)
         guard try keychain.wantsLogin() else {
             _ = try keychain.unlockedState.remove(keychain.stateName)
+            let document = try document(keychain, wantsLogin: false)
             return try output.emit(
-                document(keychain, .unattended),
+                document,
                 sentence: "Nothing to unlock. " + keychain.configuration.opennessWithoutLogin)
         }
         let expiry = try keychain.unlockedState.expiry(of: keychain.stateName)
         let until =
             expiry.map { "until \(RFC3339.local(from: $0)) (\(Plural.relative($0, to: Date())))" }
             ?? "until it is locked"
+        let document = try document(keychain, wantsLogin: true, until: expiry, location: location)
         try output.emit(
-            document(keychain, .unlocked, until: expiry, location: location),
+            document,
             sentence: "Unlocked \"\(keychain.name)\" \(until).")
     }
 
     private func document(
-        _ keychain: Keychain, _ state: KeychainReport.State, until expiry: Date? = nil,
-        location: UnlockedState.Location? = nil
-    ) -> Document {
-        Document(
-            global.effect(state == .unlocked ? .update : .none),
+        _ keychain: Keychain, wantsLogin: Bool, until expiry: Date? = nil, location: UnlockedState.Location? = nil
+    ) throws -> Document {
+        let state = try KeychainReport.State(
+            keychain.configuration, isUnlocked: true, options: global.keychainOptions(),
+            token: wantsLogin ? nil : keychain.tokenInfo())
+        return Document(
+            global.effect(wantsLogin ? .update : .none),
             ["keychain": keychain.name, "state": state.rawValue, "until": expiry, "location": location?.name])
     }
 }

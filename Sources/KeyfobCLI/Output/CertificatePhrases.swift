@@ -14,7 +14,7 @@ enum CertificatePhrases {
         /// An older version of an identity: kept, but never renewed.
         case replaced
 
-        /// The state of `certificate`. Renewal is due after two thirds of the lifetime, as with ACME clients.
+        /// The state of `certificate`, for every document and table.
         ///
         /// - Parameter isReplaced: Whether a newer version of the identity exists.
         init(_ certificate: Certificate, on date: Date, isReplaced: Bool = false) {
@@ -26,7 +26,8 @@ enum CertificatePhrases {
             } else if isReplaced {
                 self = .replaced
             } else {
-                self = date.timeIntervalSince(certificate.notBefore) > lifetime * 0.66 ? .renewalDue : .good
+                let age = date.timeIntervalSince(certificate.notBefore)
+                self = age > lifetime * RenewalPolicy.dueAfter ? .renewalDue : .good
             }
         }
 

@@ -15,8 +15,8 @@ struct ListedCertificate {
     /// Whether it is an older version of an identity.
     var isReplaced = false
     var key: Key?
-    /// The keychain, in lists of several keychains.
-    var keychain: String?
+    /// The keychain, in lists of several keychains; its name is `nil` for a token without one.
+    var keychain: String??
 
     /// Returns the document for a list.
     ///
@@ -24,7 +24,7 @@ struct ListedCertificate {
     static func document(
         _ listed: [ListedCertificate], as name: String, on date: Date, _ members: Members
     ) -> Document {
-        Document(members + [name: listed.map { $0.members(on: date) }])
+        Document(members + [name: listed.map { $0.members(on: date) }], listName: name)
     }
 
     /// Returns the table for a list.

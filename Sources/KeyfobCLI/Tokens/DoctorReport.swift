@@ -23,7 +23,7 @@ struct DoctorReport {
     }
 
     var document: Document {
-        var members: Members = [
+        Document([
             "token": info.label, "serial": info.serialNumber, "manufacturer": info.manufacturer, "model": info.model,
             "uri": info.uri.description, "module": token.module, "module_path": token.slot.module.path,
             "library": library.libraryDescription, "library_version": library.libraryVersion.description, "pin": pin,
@@ -39,9 +39,8 @@ struct DoctorReport {
             },
             "present_keys": probe.presentKeys.map { ["uri": $0.uri.description, "suite": $0.suite] as Members },
             "leftovers": probe.leftovers, "keychain": token.keychain?.name, "advice": advice, "ok": failure == nil,
-        ]
-        if let findings { members += ["findings": findings.map(\.members)] }
-        return Document(members)
+            "findings": findings?.map(\.members),
+        ])
     }
 
     func text(_ colour: Colour) -> String {

@@ -130,16 +130,14 @@ struct TokenShowCommand: OutputCommand {
         _ token: SelectedToken, _ info: TokenInfo, _ module: ModuleInfo, _ pin: String, _ keychains: [String],
         _ contents: TokenContents?
     ) -> Document {
-        var members: Members = [
+        let members: Members = [
             "label": info.label, "serial": info.serialNumber, "manufacturer": info.manufacturer, "model": info.model,
             "module": token.module, "module_path": token.slot.module.path,
             "module_version": module.libraryVersion.description, "cryptoki": module.cryptokiVersion.description,
             "uri": info.uri.description, "pin": pin, "write_protected": info.flags.contains(.writeProtected),
-            "keychain": token.keychain?.name, "keychain_names": keychains,
+            "keychain": token.keychain?.name, "keychain_names": keychains, "debris": contents?.debris,
+            "objects": contents?.objects.map { Self.members(of: $0) },
         ]
-        if let contents {
-            members += ["debris": contents.debris, "objects": contents.objects.map { Self.members(of: $0) }]
-        }
         return Document(members, listName: "objects")
     }
 
