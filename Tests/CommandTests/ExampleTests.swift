@@ -32,7 +32,7 @@ import Testing
         #expect(lines.count { $0.hasPrefix("  keyfob ") } == 3, "\(lines)")
         #expect(lines.allSatisfy { $0.hasPrefix("  ") && $0.count <= 80 }, "\(lines)")
         let directory = try TemporaryDirectory()
-        for name in ["token.txt", "chain.pem", "api.crt", "web.csr"] { try directory.write([], to: name) }
+        for name in ["token.txt", "chain.pem", "api.crt", "web.csr", "secrets.jsonl"] { try directory.write([], to: name) }
         for name in [".ssh", ".config/fish/completions", ".local/share/bash-completion/completions", "zsh"] {
             try FileManager.default.createDirectory(atPath: directory.file(name), withIntermediateDirectories: true)
         }

@@ -19,7 +19,8 @@ extension VaultRows {
     /// Adds rows in one transaction. Secrets are sealed and keys wrapped before the vault is locked.
     ///
     /// - Parameter replacesDead: Whether tombstones and damaged rows with the same primary key are replaced.
-    func addRows(_ items: [(item: Item, secret: SecretBytes?)], replacesDead: Bool = false) throws -> [Item] {
+    @discardableResult
+    package func addRows(_ items: [(item: Item, secret: SecretBytes?)], replacesDead: Bool = false) throws -> [Item] {
         let keys = try keychain.vaultKeys()
         let prepared = try items.map { item, secret -> (row: SealedRow, item: Item) in
             var attributes = try ClassSchema.of(item.itemClass).coerce(item.attributes)

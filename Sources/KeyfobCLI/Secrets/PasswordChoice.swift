@@ -82,6 +82,24 @@ struct PasswordChoice {
         return InternetProtocol(rawValue: scheme)
     }
 
+    /// Creates the item to add.
+    ///
+    /// - Throws: `UsageError` for an unknown protocol.
+    func newItem(_ name: String, label: String?, comment: String?) throws -> Item {
+        var item: Item
+        if isInternet {
+            item =
+                InternetPassword(
+                    server: server ?? name, account: user ?? "", protocol: try internetProtocol(), port: port,
+                    path: path ?? "", label: label ?? name
+                ).item
+        } else {
+            item = GenericPassword(service: name, account: user ?? "", label: label ?? name).item
+        }
+        if let comment { item.attributes[.comment] = .string(comment) }
+        return item
+    }
+
     /// Returns the items that a name matches: those that lists show under it, else those with this server, else those
     /// with this label.
     ///

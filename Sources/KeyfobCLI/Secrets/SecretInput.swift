@@ -19,6 +19,13 @@ struct SecretInput: ParsableArguments {
     @Option(help: ArgumentHelp("Read the value from an open file descriptor.", valueName: "number"))
     var fromFd: Int32?
 
+    @Option(
+        help: ArgumentHelp(
+            "Store many secrets: JSON objects, one after the other or in an array; - is standard input.",
+            valueName: "file"),
+        completion: .file())
+    var fromJson: String?
+
     @Flag(help: "Keep a newline (LF) at the end of text; by default one is removed, but not a CR before it.")
     var keepNewline = false
 
@@ -31,10 +38,11 @@ struct SecretInput: ParsableArguments {
     func check(_ global: GlobalOptions) throws {
         // The PIN may come from a command, which runs before the variable is read.
         if let fromEnv { EnvironmentVariable.withhold(fromEnv) }
-        let given = [fromStandardInput, fromFile != nil, fromEnv != nil, fromFd != nil].filter { $0 }.count
-        guard given <= 1 else {
+        let given = [fromStandardInput, fromFile != nil, fromEnv != nil, fromFd != nil, fromJson != nil]
+        guard given.count(where: { $0 }) <= 1 else {
             throw UsageError(
-                "a value can have only one source.", hint: "Give one of: --stdin, --from-file, --from-env, --from-fd")
+                "a value can have only one source.",
+                hint: "Give one of: --stdin, --from-file, --from-env, --from-fd, --from-json")
         }
         let pinSource = global.pinSource ?? global.environmentPINSource
         if ["stdin", "fd:0"].contains(pinSource), readsStandardInput {
@@ -51,8 +59,32 @@ struct SecretInput: ParsableArguments {
     }
 
     private var readsStandardInput: Bool {
-        fromStandardInput || fromFile == "-" || fromFd == 0
-            || (fromFile == nil && fromEnv == nil && fromFd == nil && StandardInput.isPipeOrFile)
+        fromStandardInput || fromFile == "-" || fromFd == 0 || fromJson == "-"
+            || (fromFile == nil && fromEnv == nil && fromFd == nil && fromJson == nil && StandardInput.isPipeOrFile)
+    }
+
+    /// The largest row of a stream, in bytes: a value of the largest size in base64.
+    private static let rowLimit = 64 << 20
+
+    /// Opens the rows of `--from-json`. A file must be readable for its owner only.
+    ///
+    /// - Throws: `KeychainError.fileUnavailable`; `unsafeFile` for a file that other users can read, unless
+    ///   `--insecure-file` is set.
+    static func rows(from path: String, _ global: GlobalOptions) throws -> JSONObjectStream {
+        let isInput = path == "-"
+        let file: OpenFile
+        if isInput {
+            file = try StandardInput.copy(of: STDIN_FILENO)
+        } else {
+            file = try FileArgument.open(path, detail: "path")
+        }
+        let status = try file.status()
+        if !isInput, !global.insecureFile, status.st_mode & S_IFMT == S_IFREG {
+            try PrivateFile.requirePrivate(status, path: path, alternative: .insecureFile)
+        }
+        // A person who types has no limit.
+        let timeout = isatty(file.descriptor) == 1 ? nil : global.timeout.map { max($0.duration, .seconds(1)) }
+        return JSONObjectStream(file, limit: rowLimit, timeout: timeout)
     }
 
     /// Whether the value has to be typed at the terminal.

@@ -96,18 +96,7 @@ struct SecretSelection: ParsableArguments {
     func newItem(_ name: String, label: String?, comment: String?) throws -> Item {
         try Self.requireNoReference(name)
         try Self.requireNoOneTimePassword(name)
-        var item: Item
-        if choice.isInternet {
-            if let server { try Self.requireOneName(name, server: server, label: label) }
-            item =
-                InternetPassword(
-                    server: server ?? name, account: user ?? "", protocol: try choice.internetProtocol(), port: port,
-                    path: path ?? "", label: label ?? name
-                ).item
-        } else {
-            item = GenericPassword(service: name, account: user ?? "", label: label ?? name).item
-        }
-        if let comment { item.attributes[.comment] = .string(comment) }
-        return item
+        if choice.isInternet, let server { try Self.requireOneName(name, server: server, label: label) }
+        return try choice.newItem(name, label: label, comment: comment)
     }
 }
