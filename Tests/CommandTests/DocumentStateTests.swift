@@ -85,6 +85,8 @@ import Testing
         let absent = try document(home, "status")
         #expect(absent["problem"] is [String: Any] && Set(absent.keys) == open[0])
         #expect(try members("keychain show login") == open[1])
+        // The command has made an empty directory.
+        try FileManager.default.removeItem(atPath: tokens)
         try FileManager.default.moveItem(atPath: tokens + ".away", toPath: tokens)
         // The configuration is damaged.
         try Data("{".utf8).write(to: URL(fileURLWithPath: home.keychain() + "/keychain.json"))

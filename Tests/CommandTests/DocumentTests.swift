@@ -90,7 +90,7 @@ import Testing
         #expect(try list.rendered(as: .tsv, isListing: false) == "keychain\tlogin\n")
         let household = try TestHome()
         let lock = try household.keyfob(["lock", "--all", "--format", "tsv"])
-        #expect(lock.output == "changed\tfalse\ndry_run\tfalse\n", "\(lock.error)")
+        #expect(lock.output == "action\tnone\nchanged\tfalse\ndry_run\tfalse\n", "\(lock.error)")
     }
 
     @Test func `the tsv form of a single thing has one row per member`() throws {

@@ -39,6 +39,7 @@ import Testing
         let restored = try other.document(["keychain", "restore", file])
         #expect(restored["keychain"] as? String == "login" && restored["changed"] as? Bool == true, "\(restored)")
         #expect(restored["contains_pin"] as? Bool == true && restored["contains_token"] as? Bool == true)
+        #expect(restored["action"] as? String == "create")
         #expect(try other.directories() == ["login"])
         #expect(try other.keyfob(["get", "a"]).output == "value\n")
         #expect(try other.keyfob(["identity", "check", "web"]).status == 0)

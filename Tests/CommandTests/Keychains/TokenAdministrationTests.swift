@@ -48,7 +48,7 @@ import Testing
         let initialised = try card.keyfob(
             "token", "init", "card", "--force", "--yes", "--label", "neu", "--so-pin-source", card.file("so"),
             "--new-pin-source", card.file("new"), "--json")
-        #expect(initialised.output.contains("\"action\":\"initialised\""), "\(initialised.error)")
+        #expect(initialised.output.contains("\"action\":\"update\""), "\(initialised.error)")
         let keys = try card.keyfob("key", "ls", "--token", "neu", "--pin-source", card.file("new"))
         #expect(keys.status == 0 && !keys.output.contains("k "), "\(keys.output)\(keys.error)")
     }
@@ -127,6 +127,19 @@ import Testing
         let first = try card.home.keyfob(["token", "pin", "set", "card"] + pins, environment: card.environment)
         #expect(first.status == 0, "\(first.error)")
         #expect(try card.accepts("new"))
+    }
+
+    @Test func `a new PIN is an update, also in the document of a dry run`() throws {
+        let card = try Card()
+        let new = ["--new-pin-source", card.file("new"), "--json"]
+        let change = ["change", "card", "--pin-source", card.file("pin")]
+        let unblock = ["unblock", "card", "--so-pin-source", card.file("so")]
+        for (words, isDryRun) in [(change + ["--dry-run"], true), (change, false), (unblock, false)] {
+            let result = try card.home.keyfob(["token", "pin"] + words + new, environment: card.environment)
+            #expect(result.status == 0, "\(result.error)")
+            let effect = "\"action\":\"update\",\"changed\":\(!isDryRun),\"dry_run\":\(isDryRun)"
+            #expect(result.output.contains(effect), "\(words)")
+        }
     }
 
     @Test func `an unlocked keychain stays open with a new PIN`() throws {
