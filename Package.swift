@@ -46,6 +46,7 @@ let package = Package(
         // C libraries of the system; each shim header holds only what Swift cannot import by itself.
         .systemLibrary(name: "CP11Kit", pkgConfig: "p11-kit-1", providers: [.apt(["libp11-kit-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CLibSSL", pkgConfig: "libssl", providers: [.apt(["libssl-dev"])]),
         // Calls of Linux that need C.
         .target(name: "CLinux"),
 
@@ -98,7 +99,8 @@ let package = Package(
             ]
         ),
         .target(
-            name: "KeyfobACME", dependencies: ["CLinux", "Keyfob", "KeyfobSystem", "KeyfobPrimitives", "KeyfobOpenSSL"]),
+            name: "KeyfobACME",
+            dependencies: ["CLinux", "CLibSSL", "Keyfob", "KeyfobSystem", "KeyfobPrimitives", "KeyfobOpenSSL"]),
         .target(name: "KeychainServices", dependencies: ["Keyfob", "KeyfobPrimitives", "KeyfobOpenSSL"]),
         .target(name: "KeyfobTesting", dependencies: ["Keyfob", "KeyfobPrimitives", "PKCS11"]),
         // The description of a keychain in a file: reading it, planning changes and applying them.
@@ -164,7 +166,8 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "KeyfobCLI", "Keyfob", "KeyfobManifest", "KeyfobPrimitives", "KeyfobOpenSSL", "TestSupport", "TestChild",
+                "KeyfobCLI", "Keyfob", "KeyfobACME", "KeyfobManifest", "KeyfobPrimitives", "KeyfobOpenSSL", "TestSupport",
+                "TestChild",
             ]),
     ]
 )

@@ -48,13 +48,14 @@ protocol ACMEAnswer {
 
 extension ACMEIssuer.Settings {
     /// The type of challenge that is answered.
-    var challengeType: String { dnsCommand == nil ? "http-01" : "dns-01" }
+    var challengeType: String { dnsCommand != nil ? "dns-01" : tlsListener != nil ? "tls-alpn-01" : "http-01" }
 
     /// Answers a challenge in the configured way.
     ///
     /// - Throws: `KeychainError`; `fileUnavailable`, `refused` or `issuerFailed` if the answer cannot be given.
     func answer(_ challenge: ACMEChallenge) throws -> any ACMEAnswer {
         if let dnsCommand { return try ACMERecord(challenge, by: dnsCommand) }
+        if let tlsListener { return try ACMEListener(tls: challenge, at: tlsListener) }
         if let listener { return try ACMEListener(challenge, at: listener) }
         return try ACMEFile(challenge, root: webRoot ?? "")
     }
@@ -62,13 +63,17 @@ extension ACMEIssuer.Settings {
     /// The address that the authority must reach, for the hint of an error.
     func expectation(for name: String) -> String {
         if dnsCommand != nil { return "It must find the TXT record _acme-challenge.\(name)." }
+        if let tlsListener {
+            return "It must reach port 443 of \(name), which must lead to this machine, \(Self.place(tlsListener))."
+        }
         let url = "http://\(name)/.well-known/acme-challenge/…"
         if let listener {
-            let place = listener.contains(":") ? listener : "port " + listener
-            return "It must reach \(url), which must lead to this machine, \(place)."
+            return "It must reach \(url), which must lead to this machine, \(Self.place(listener))."
         }
         return "It must find \(url) in \(webRoot ?? "")."
     }
+
+    private static func place(_ listener: String) -> String { listener.contains(":") ? listener : "port " + listener }
 }
 
 /// The file in which a web server of the host answers an HTTP-01 challenge.

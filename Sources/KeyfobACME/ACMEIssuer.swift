@@ -15,9 +15,9 @@ public import KeyfobPrimitives
 /// let web = try keychain.identities.create("web", specification, issuer: issuer).identity
 /// ```
 ///
-/// Host names and addresses (RFC 8738) are proved by HTTP-01 challenges (RFC 8555 8.3). A web server of the host
-/// answers them from a directory, or the issuer itself listens at a port. Host names and wildcards can also be proved
-/// by DNS-01 (8.4), with a command that makes the record.
+/// Host names and addresses (RFC 8738) are proved by HTTP-01 challenges (RFC 8555 8.3) or by TLS-ALPN-01 challenges
+/// (RFC 8737). A web server of the host answers HTTP-01 from a directory, or the issuer itself listens at a port. Host
+/// names and wildcards can also be proved by DNS-01 (RFC 8555 8.4), with a command that makes the record.
 ///
 /// The account key is on the token, like every private key of Keyfob: P-256, with the label `acme account HOST`. A key
 /// file would be one more secret to protect, and the holder of the account can revoke its certificates. The key and the
@@ -35,6 +35,8 @@ public struct ACMEIssuer: CertificateIssuer {
         public var webRoot: String?
         /// Where to answer HTTP-01 challenges without a web server: `PORT`, `ADDRESS:PORT` or `[ADDRESS]:PORT`.
         public var listener: String?
+        /// Where to answer TLS-ALPN-01 challenges: `PORT`, `ADDRESS:PORT` or `[ADDRESS]:PORT`.
+        public var tlsListener: String?
         /// A program with its arguments that makes and removes the TXT records of DNS-01 challenges.
         ///
         /// It gets three more arguments: `add` or `remove`, the name of the record, and its content. `remove` also
@@ -42,19 +44,26 @@ public struct ACMEIssuer: CertificateIssuer {
         public var dnsCommand: [String]?
         /// A PEM file of authorities to trust for the connection to the directory; `nil` for those of the system.
         public var authorityFile: String?
+        /// The kind of certificate, by the name that the authority gives it; `nil` for the usual kind.
+        ///
+        /// Profiles differ in lifetime and usages, for example. Let's Encrypt certifies addresses only with one.
+        public var profile: String?
 
-        /// Creates settings; one of `webRoot`, `listener` and `dnsCommand` is required.
+        /// Creates settings; one of `webRoot`, `listener`, `tlsListener` and `dnsCommand` is required.
         public init(
             directory: String, contacts: [String] = [], agreesToTerms: Bool = false, webRoot: String? = nil,
-            listener: String? = nil, dnsCommand: [String]? = nil, authorityFile: String? = nil
+            listener: String? = nil, tlsListener: String? = nil, dnsCommand: [String]? = nil,
+            authorityFile: String? = nil, profile: String? = nil
         ) {
             self.directory = directory
             self.contacts = contacts
             self.agreesToTerms = agreesToTerms
             self.webRoot = webRoot
             self.listener = listener
+            self.tlsListener = tlsListener
             self.dnsCommand = dnsCommand
             self.authorityFile = authorityFile
+            self.profile = profile
         }
 
         /// Host and port of the directory.
@@ -63,6 +72,9 @@ public struct ACMEIssuer: CertificateIssuer {
             let host = components?.host ?? directory
             return components?.port.map { "\(host):\($0)" } ?? host
         }
+
+        /// The address of the authority in the record of an order. Another profile needs another order.
+        var recordedAddress: String { directory + (profile.map { "#" + $0 } ?? "") }
     }
 
     /// An existing account with the authority, such as a paid one, to which the ACME account is bound (RFC 8555 7.3.4).
@@ -94,7 +106,7 @@ public struct ACMEIssuer: CertificateIssuer {
     /// How long an authority may process an order before another one is placed, in seconds.
     private static let processingTime: TimeInterval = 3600
 
-    private let settings: Settings
+    let settings: Settings
     private let keychain: Keychain
     private let externalAccount: ExternalAccount?
     private var isStopped: @Sendable () -> Bool
@@ -120,13 +132,17 @@ public struct ACMEIssuer: CertificateIssuer {
                     Remedy("Such as", .change(.issuer("acme:https://acme-v02.api.letsencrypt.org/directory")))
                 ])
         }
-        let ways = [settings.webRoot != nil, settings.listener != nil, settings.dnsCommand?.isEmpty == false]
+        let ways = [
+            settings.webRoot != nil, settings.listener != nil, settings.tlsListener != nil,
+            settings.dnsCommand?.isEmpty == false,
+        ]
         guard ways.filter({ $0 }).count == 1 else {
             throw KeychainError(
                 .invalidArgument, "an ACME issuer needs exactly one way to answer challenges.",
                 hint: "A document root, an address to listen at, or a command that makes DNS records.")
         }
-        if let listener = settings.listener, ACMEListener.Address(listener) == nil {
+        for listener in [settings.listener, settings.tlsListener].compactMap(\.self)
+        where ACMEListener.Address(listener) == nil {
             throw ACMEListener.noAddress(listener)
         }
         self.settings = settings
@@ -145,8 +161,8 @@ public struct ACMEIssuer: CertificateIssuer {
     ///
     /// - Throws: `KeychainError`; `issuerFailed` with the authority's reason, `refused` if its terms must be agreed to
     ///   or an external account is needed, `timedOut`, `cancelled` if `isStopped` returned true, `fileUnavailable` if
-    ///   answers cannot be written, `invalidArgument` for a request without a host name or address, or with a name of
-    ///   another kind, and the errors of the token.
+    ///   answers cannot be written, `invalidArgument` for a request without a host name or address, with a name of
+    ///   another kind, or for a profile that the authority does not offer, and the errors of the token.
     public func issue(_ order: CertificateOrder) throws -> IssuedCertificate {
         var issuer = self
         issuer.isStopped = { [isStopped] in isStopped() || order.isStopped() }
@@ -159,8 +175,8 @@ public struct ACMEIssuer: CertificateIssuer {
         try session.begin(externalAccount)
         if let issued = try resumed(order, &session) { return issued }
         try refuseIfStopped()
-        order.record(at: settings.directory)
-        let made = try session.post(session.url(of: "newOrder"), ["identifiers": identifiers])
+        order.record(at: settings.recordedAddress)
+        let made = try place(order, for: identifiers, &session)
         guard let orderURL = made.response.header("location"), let finalize = made.text("finalize") else {
             throw KeychainError(.issuerFailed, "\(settings.host) accepted an order without telling its URL.")
         }
@@ -168,8 +184,29 @@ public struct ACMEIssuer: CertificateIssuer {
         let challenges = try made.texts("authorizations").map { try authorize($0, &session) }
         if challenges.contains(true) { order.report("challenge ok") }
         _ = try wait(for: orderURL, ["ready", "valid"], &session)
-        order.record(url: orderURL, at: settings.directory)
+        order.record(url: orderURL, at: settings.recordedAddress)
         return try certificate(of: orderURL, finalize, order, &session)
+    }
+
+    /// Places an order (RFC 8555 7.4).
+    private func place(
+        _ order: CertificateOrder, for identifiers: [[String: String]], _ session: inout ACMESession
+    ) throws -> ACMESession.Answer {
+        let url = try session.url(of: "newOrder")
+        var payload: [String: Any] = ["identifiers": identifiers]
+        if let profile = settings.profile { payload["profile"] = profile }
+        do {
+            return try session.post(url, payload)
+        } catch let error as KeychainError
+            where settings.profile == nil && !session.profiles.isEmpty
+            && identifiers.contains(where: { $0["type"] == "ip" })
+        {
+            let offered = session.profiles.joined(separator: ", ")
+            throw error.with(
+                remedies: error.remedies + [
+                    Remedy("Addresses may need a profile, and it offers \(offered)", .change(.profile))
+                ])
+        }
     }
 
     /// The certificate of a recorded order; `nil` if there is no usable order.
@@ -180,7 +217,7 @@ public struct ACMEIssuer: CertificateIssuer {
     /// - Throws: `KeychainError`; `timedOut` while the server is still processing a recent order, `cancelled` if
     ///   `isStopped` returned true. The order stays usable in both cases.
     private func resumed(_ order: CertificateOrder, _ session: inout ACMESession) throws -> IssuedCertificate? {
-        guard let recorded = order.recorded(at: settings.directory) else { return nil }
+        guard let recorded = order.recorded(at: settings.recordedAddress) else { return nil }
         do {
             let state = try session.post(recorded.url, nil)
             let isReady = state.text("status") == "ready"
@@ -258,9 +295,9 @@ public struct ACMEIssuer: CertificateIssuer {
         guard let challenge, let token = challenge["token"] as? String, let target = challenge["url"] as? String else {
             throw KeychainError(
                 .issuerFailed, "\(settings.host) offers no \(type.uppercased()) challenge for \"\(name)\".",
-                remedies: type == "http-01"
-                    ? [Remedy("Wildcards need DNS-01", .change(.dnsChallenge))]
-                    : [Remedy("Addresses need HTTP-01", .change(.httpChallenge))],
+                remedies: type == "dns-01"
+                    ? [Remedy("Addresses need HTTP-01", .change(.httpChallenge))]
+                    : [Remedy("Wildcards need DNS-01", .change(.dnsChallenge))],
                 details: ["name": name])
         }
         let answer = try settings.answer(

@@ -4,10 +4,18 @@ import Glibc
 import Keyfob
 import KeyfobPrimitives
 
-/// A web server for one HTTP-01 challenge, for machines without one. It serves one path, and stops with the challenge.
+/// One side of a connection that a listener has accepted.
+protocol ListenerConversation {
+    /// Takes what the client sent.
+    ///
+    /// - Returns: What to send, and whether the connection ends after that.
+    mutating func take(_ bytes: [UInt8]) -> (answer: [UInt8], isOver: Bool)
+}
+
+/// A server for one challenge, for machines without one. It stops with the challenge.
 ///
-/// It is reachable from the network, so it limits each client: 8 KiB per request, ten seconds per connection, 64
-/// connections at once. It never reads a file, and its answers are public.
+/// It is reachable from the network, so it limits each client: 8 KiB, ten seconds per connection, 64 connections at
+/// once. It never reads a file, and its answers are public.
 final class ACMEListener: ACMEAnswer, Sendable {
     /// Where to listen.
     struct Address: Equatable {
@@ -47,24 +55,35 @@ final class ACMEListener: ACMEAnswer, Sendable {
     private struct Client {
         let descriptor: Int32
         let deadline = Deadline.after(Limit.time)
-        var request: [UInt8] = []
+        var conversation: any ListenerConversation
+        /// How much the client has sent.
+        var size = 0
+        /// Whether the client was answered or has disconnected.
+        var isDone = false
     }
 
     private let listening: Int32
     /// The pipe that tells the server thread to end.
     let ending: (reading: Int32, writing: Int32)
-    private let path: String
-    private let content: String
+    private let converse: @Sendable () throws -> any ListenerConversation
     private let hasEnded = Lock(false)
+
+    /// Answers an HTTP-01 challenge until `withdraw()`.
+    ///
+    /// - Throws: `KeychainError`; the errors of `init(at:_:)`.
+    convenience init(_ challenge: ACMEChallenge, at text: String) throws {
+        let conversation = ACMEHTTPConversation(path: challenge.path, content: challenge.keyAuthorization)
+        try self.init(at: text) { conversation }
+    }
 
     /// Starts to listen, on a thread of its own, until `withdraw()`.
     ///
+    /// - Parameter converse: Called for each connection; the connection is closed if it throws an error.
     /// - Throws: `KeychainError`; `invalidArgument` for an invalid address, `refused` if this user may not listen
     ///   there, `issuerFailed` if another program does, `failed` if no descriptor or thread is left.
-    init(_ challenge: ACMEChallenge, at text: String) throws {
+    init(at text: String, _ converse: @escaping @Sendable () throws -> any ListenerConversation) throws {
         guard let address = Address(text) else { throw Self.noAddress(text) }
-        path = challenge.path
-        content = challenge.keyAuthorization
+        self.converse = converse
         var ends: (reading: Int32, writing: Int32) = (-1, -1)
         guard unsafe keyfob_pipe(&ends.reading, &ends.writing) == 0 else {
             throw KeychainError(.failed, "there is no descriptor left to listen with.")
@@ -182,10 +201,10 @@ final class ACMEListener: ACMEAnswer, Sendable {
             guard result >= 0 else { continue }
             if polled[0].revents != 0 { return }
             for (place, entry) in zip(clients.indices, polled.dropFirst(2)) where entry.revents != 0 {
-                if !receive(&clients[place]) { clients[place].request = Self.done }
+                if !receive(&clients[place]) { clients[place].isDone = true }
             }
             clients = clients.filter { client in
-                let stays = client.request != Self.done && !client.deadline.hasPassed
+                let stays = !client.isDone && !client.deadline.hasPassed
                 if !stays { close(client.descriptor) }
                 return stays
             }
@@ -193,7 +212,9 @@ final class ACMEListener: ACMEAnswer, Sendable {
                 let descriptor = keyfob_accept(listening)
                 let reason = errno
                 if descriptor >= 0 {
-                    clients.append(Client(descriptor: descriptor))
+                    do { clients.append(Client(descriptor: descriptor, conversation: try converse())) } catch {
+                        close(descriptor)
+                    }
                 } else if [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(reason) {
                     // The client stays in the queue, so that poll(2) would return at once, again and again.
                     usleep(Self.shortage)
@@ -202,23 +223,35 @@ final class ACMEListener: ACMEAnswer, Sendable {
         }
     }
 
-    /// Marks a client that was answered or has disconnected.
-    private static let done: [UInt8] = [0]
-
-    /// Reads more of a request, and answers once it is complete.
+    /// Reads more from a client, and answers.
     ///
     /// - Returns: Whether the connection stays open.
     private func receive(_ client: inout Client) -> Bool {
         var buffer = [UInt8](repeating: 0, count: 2048)
         let count = unsafe recv(client.descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT))
         guard count > 0 else { return count < 0 && (errno == EAGAIN || errno == EINTR) }
-        client.request += buffer.prefix(count)
-        guard client.request.count <= Limit.requestSize else { return false }
-        guard Data(client.request).firstRange(of: Data("\r\n\r\n".utf8)) != nil else { return true }
-        let answer = Array(Self.answer(to: client.request, path: path, content: content).utf8)
+        client.size += count
+        guard client.size <= Limit.requestSize else { return false }
+        let (answer, isOver) = client.conversation.take(Array(buffer.prefix(count)))
+        guard !answer.isEmpty else { return !isOver }
         // Short enough for the empty send buffer of a new connection.
-        _ = unsafe send(client.descriptor, answer, answer.count, Int32(MSG_DONTWAIT | MSG_NOSIGNAL))
-        return false
+        let sent = unsafe send(client.descriptor, answer, answer.count, Int32(MSG_DONTWAIT | MSG_NOSIGNAL))
+        return sent == answer.count && !isOver
+    }
+}
+
+/// The server's side of an HTTP connection that answers one challenge.
+struct ACMEHTTPConversation: ListenerConversation {
+    let path: String
+    let content: String
+    private var request: [UInt8] = []
+
+    init(path: String, content: String) { (self.path, self.content) = (path, content) }
+
+    mutating func take(_ bytes: [UInt8]) -> (answer: [UInt8], isOver: Bool) {
+        request += bytes
+        guard Data(request).firstRange(of: Data("\r\n\r\n".utf8)) != nil else { return ([], false) }
+        return (Array(Self.answer(to: request, path: path, content: content).utf8), true)
     }
 
     /// The complete answer to a request (RFC 9112); only one path and two methods are served.

@@ -33,8 +33,9 @@ struct ACMESession {
     ///   - pause: Waits until a busy server may be asked again. An error that it throws ends the request.
     ///   - key: Returns the account key. Called after the directory is read and the terms are agreed to, so that a
     ///     wrong URL leaves no key on the token.
-    /// - Throws: `KeychainError`; `issuerFailed`, `refused` if terms of service must be agreed to,
-    ///   `mechanismUnsupported` for a key that is not P-256, and the errors of `key`.
+    /// - Throws: `KeychainError`; `issuerFailed`, `invalidArgument` for a profile that the server does not offer,
+    ///   `refused` if terms of service must be agreed to, `mechanismUnsupported` for a key that is not P-256, and the
+    ///   errors of `key`.
     init(
         _ settings: ACMEIssuer.Settings, pause: @escaping (Duration) throws -> Void, key: () throws -> TokenKey
     ) throws {
@@ -52,6 +53,7 @@ struct ACMESession {
         directory = try Self.object(answer, settings.host).object
         for name in ["newNonce", "newAccount", "newOrder"] { _ = try Self.url(of: name, in: directory, settings) }
         meta = directory["meta"] as? [String: Any] ?? [:]
+        if let profile = settings.profile { try Self.check(profile, in: meta, settings) }
         if let terms = meta["termsOfService"] as? String, !settings.agreesToTerms {
             throw KeychainError(
                 .refused, "\(settings.host) asks for agreement to its terms of service: \(terms)",
@@ -65,6 +67,26 @@ struct ACMESession {
         self.pause = pause
         self.key = key
         self.point = [UInt8](point)
+    }
+
+    /// The names of the profiles that the server offers (draft-ietf-acme-profiles), sorted.
+    var profiles: [String] { Self.profiles(in: meta) }
+
+    private static func profiles(in meta: [String: Any]) -> [String] {
+        (meta["profiles"] as? [String: Any] ?? [:]).keys.sorted()
+    }
+
+    private static func check(
+        _ profile: String, in meta: [String: Any], _ settings: ACMEIssuer.Settings
+    ) throws(KeychainError) {
+        let offered = profiles(in: meta)
+        guard !offered.contains(profile) else { return }
+        throw KeychainError(
+            .invalidArgument, "\(settings.host) offers no profile \"\(profile)\".",
+            remedies: offered.isEmpty
+                ? ["It offers none: order without a profile."]
+                : [Remedy("It offers \(offered.joined(separator: ", "))", .change(.profile))],
+            details: ["profile": profile, "profiles": offered.joined(separator: " ")])
     }
 
     /// Finds or makes the account (RFC 8555 7.3).
@@ -217,7 +239,7 @@ struct ACMESession {
     /// The error for an answer that refuses a request.
     ///
     /// - Parameter hint: The hint if the server does not say when to ask again.
-    private static func refusal(
+    static func refusal(
         _ response: HTTPRequest.Response, _ problem: (type: String, detail: String), _ settings: ACMEIssuer.Settings,
         hint: String? = nil
     ) -> KeychainError {
@@ -288,7 +310,7 @@ struct ACMESession {
         return object
     }
 
-    private static func object(_ response: HTTPRequest.Response, _ host: String) throws -> Answer {
+    static func object(_ response: HTTPRequest.Response, _ host: String) throws -> Answer {
         do {
             // An answer may have no content.
             guard !response.body.isEmpty else { return Answer(object: [:], response: response) }
@@ -321,7 +343,7 @@ struct ACMESession {
 
 extension ACMEIssuer.Settings {
     /// A request to the authority.
-    fileprivate func request(_ method: String = "GET", url: String) -> HTTPRequest {
+    func request(_ method: String = "GET", url: String) -> HTTPRequest {
         var request = HTTPRequest(method, url: url)
         request.authorityFile = authorityFile
         request.remedyIfUntrusted = Remedy(

@@ -12,6 +12,8 @@ final class PebbleServer {
     private(set) var directory = ""
     /// The port at which the authority looks for answers to HTTP-01 challenges, in place of port 80.
     private(set) var httpPort = ""
+    /// The port at which the authority looks for answers to TLS-ALPN-01 challenges, in place of port 443.
+    private(set) var tlsPort = ""
     /// The URL at which the name server takes records.
     private(set) var nameServer = ""
     private var processes: [Process] = []
@@ -27,7 +29,7 @@ final class PebbleServer {
         try home.makeFilesOfACMEServer()
         // Another test may take a port between its choice and its use.
         for _ in 0..<5 {
-            try startAll(home, hasWebServer, externalAccounts, ports: home.freePorts(5))
+            try startAll(home, hasWebServer, externalAccounts, ports: home.freePorts(6))
             if try isUp(home, hasWebServer) { return }
             stop()
         }
@@ -39,6 +41,7 @@ final class PebbleServer {
     ) throws {
         directory = "https://127.0.0.1:\(ports[0])/dir"
         httpPort = ports[2]
+        tlsPort = ports[5]
         nameServer = "http://127.0.0.1:\(ports[4])"
         let keys = externalAccounts.map { "\"\($0.key)\": \"\($0.value)\"" }.joined(separator: ", ")
         let binding = keys.isEmpty
@@ -47,7 +50,7 @@ final class PebbleServer {
             """
             cat > pebble.json <<END
             {"pebble": {"listenAddress": "127.0.0.1:\(ports[0])", "managementListenAddress": "127.0.0.1:\(ports[1])",
-            "certificate": "$PWD/acme.pem", "privateKey": "$PWD/acme.key", "httpPort": \(ports[2]), "tlsPort": 1\(binding)}}
+            "certificate": "$PWD/acme.pem", "privateKey": "$PWD/acme.key", "httpPort": \(ports[2]), "tlsPort": \(ports[5])\(binding)}}
             END
             """)
         try start("/usr/bin/pebble-challtestsrv", [

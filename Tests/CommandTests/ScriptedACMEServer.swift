@@ -11,7 +11,10 @@ final class ScriptedACMEServer {
     private let process: SpawnedProcess
 
     /// Starts with files in the test's directory: `acme-ca.pem`, `www` as document root, and `orders`, a line for each.
-    /// If there is a script `issue-late`, that script issues.
+    /// If there is a script `issue-late`, that script issues. While there is a file `profiles`, the server offers the
+    /// profiles in it, and addresses need one. While there is a file `renewal-info`, it is the renewal information of
+    /// every certificate, and each question for it is a line of `questions`. While there is a file `replaced`, every
+    /// certificate has been replaced already.
     ///
     /// - Parameter fault: The error, such as `busy:order`: its kind and its place. It applies to two requests, or to
     ///   all; `hold` to those that come while there is a file `held`.
@@ -27,7 +30,10 @@ final class ScriptedACMEServer {
         directory = "https://127.0.0.1:\(port)/dir"
     }
 
-    deinit { process.kill() }
+    deinit { stop() }
+
+    /// Ends the server.
+    func stop() { process.kill() }
 
     private static let script = """
         import base64, ipaddress, json, os, re, ssl, subprocess, sys
@@ -63,8 +69,15 @@ final class ScriptedACMEServer {
             def do_HEAD(self):
                 if not self.goes_wrong(self.path[1:]): self.reply(200)
             def do_GET(self):
-                if self.goes_wrong(self.path[1:]): return
-                self.reply(200, {n: base + n for n in ("newNonce", "newAccount", "newOrder")})
+                path = self.path[1:]
+                if self.goes_wrong(path): return
+                if path.startswith("renewalInfo/"):
+                    with open("questions", "a") as file: file.write(path + "\\n")
+                    return self.reply(200, json.load(open("renewal-info")), Retry_After="21600")
+                directory = {n: base + n for n in ("newNonce", "newAccount", "newOrder")}
+                if os.path.exists("renewal-info"): directory["renewalInfo"] = base + "renewalInfo"
+                if os.path.exists("profiles"): directory["meta"] = {"profiles": json.load(open("profiles"))}
+                self.reply(200, directory)
             def order(self):
                 scheme = base.replace("https", "http") if fault == "plain" else base
                 return {"status": state["order"], "authorizations": [base + "authz"], "finalize": scheme + "finalize",
@@ -99,6 +112,15 @@ final class ScriptedACMEServer {
                 elif path == "newOrder":
                     state.update(names=payload["identifiers"], order="pending", authz="pending")
                     with open("orders", "a") as file: file.write(json.dumps(state["names"]) + "\\n")
+                    others = {name: payload[name] for name in sorted(payload) if name != "identifiers"}
+                    with open("wishes", "a") as file: file.write(json.dumps(others) + "\\n")
+                    if "replaces" in payload and os.path.exists("replaced"):
+                        return self.reply(409, {
+                            "type": "urn:ietf:params:acme:error:alreadyReplaced", "detail": "it was replaced"})
+                    has_address = any(name["type"] == "ip" for name in state["names"])
+                    if has_address and os.path.exists("profiles") and "profile" not in payload:
+                        return self.reply(400, {
+                            "type": "urn:ietf:params:acme:error:rejectedIdentifier", "detail": "no addresses here"})
                     self.reply(201, self.order(), Location=base + "order")
                 elif path == "authz": self.reply(200, self.authz())
                 elif path == "chall":
@@ -114,7 +136,8 @@ final class ScriptedACMEServer {
                     subprocess.run(
                         late if os.path.exists("issue-late") else
                         ["openssl", "x509", "-req", "-inform", "DER", "-in", "in.csr", "-CA", "acme-ca.pem", "-CAkey",
-                         "acme-ca.key", "-CAcreateserial", "-days", "5", "-copy_extensions", "copy", "-out", "out.pem"],
+                         "acme-ca.key", "-CAcreateserial", "-days", "5", "-copy_extensions", "copy", "-extfile", "leaf.ext",
+                         "-out", "out.pem"],
                         check=True)
                     state["order"] = "valid"
                     self.reply(200, self.order())
@@ -126,6 +149,7 @@ final class ScriptedACMEServer {
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain("acme.pem", "acme.key")
         server.socket = context.wrap_socket(server.socket, server_side=True)
+        with open("leaf.ext", "w") as file: file.write("authorityKeyIdentifier=keyid\\n")
         with open("port.new", "w") as file: file.write(str(server.server_port))
         os.rename("port.new", "port")
         server.serve_forever()

@@ -74,6 +74,7 @@ import Testing
         (.name, "--name OTHER"), (.replacing, "add --replace"), (.keeping, "--if-missing"), (.overwriting, "--force"),
         (.issuer("exec:a b"), "--issuer 'exec:a b'"), (.alternativeNames, "--dns NAME, --ip ADDRESS"),
         (.noCommonName, "leave out --cn, and CN of --subject"), (.authorityFile, "--acme-ca FILE"), (.terms, "--agree-tos"),
+        (.profile, "--acme-profile NAME"),
         (.externalAccount, "--eab-kid ID --eab-key-source file:PATH"),
         (.externalAccountKeySource, "--eab-key-source \(sources)"),
         (.httpChallenge, "--web-root DIR, or --listen 80"), (.webRoot, "--web-root DIR"),

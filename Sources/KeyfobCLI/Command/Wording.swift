@@ -152,6 +152,7 @@ struct Wording {
         case .usage: "--usage server | client | …"
         case .noCommonName: "leave out --cn, and CN of --subject"
         case .authorityFile: "--acme-ca FILE"
+        case .profile: "--acme-profile NAME"
         case .terms: "--agree-tos"
         case .externalAccount: "--eab-kid ID --eab-key-source file:PATH"
         case .externalAccountKeySource: "--eab-key-source \(sources)"

@@ -33,6 +33,12 @@ struct IssuerOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
+            "With acme: where to answer TLS-ALPN-01 challenges, at port 443 of the host; a port or address and port.",
+            valueName: "address"))
+    var listenTls: String?
+
+    @Option(
+        help: ArgumentHelp(
             """
             With acme: a command for DNS-01 challenges, which wildcards need. Its arguments are add or remove, the \
             record's name, and the content of the TXT record. If add fails, remove follows, even if there is no \
@@ -65,6 +71,12 @@ struct IssuerOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
+            "With acme: the kind of certificate, by the authority's name for it; addresses may need one.",
+            valueName: "name"))
+    var acmeProfile: String?
+
+    @Option(
+        help: ArgumentHelp(
             """
             The lifetime, such as 90d, which is the default; 10y for a root and 5y for another authority. An external \
             issuer may choose another.
@@ -77,19 +89,19 @@ struct IssuerOptions: ParsableArguments {
         EnvironmentVariable.withhold(namedBy: eabKeySource)
         if selfSigned, issuer != nil { throw ValidationError("--self-signed and --issuer exclude each other.") }
         let isACME = issuer?.hasPrefix("acme:") ?? false
-        let ways = [webRoot, listen, dnsHook].compactMap(\.self)
-        let isForACME = !ways.isEmpty || !contact.isEmpty || agreeTos || acmeCa != nil || eabKid != nil
-            || eabKeySource != nil
+        let ways = [webRoot, listen, listenTls, dnsHook].compactMap(\.self)
+        let isForACME = !ways.isEmpty || !contact.isEmpty || agreeTos || acmeCa != nil || acmeProfile != nil
+            || eabKid != nil || eabKeySource != nil
         guard isACME || !isForACME else {
             throw ValidationError(
-                "--web-root, --listen, --dns-hook, --contact, --agree-tos, --acme-ca and --eab-… are for "
-                    + "--issuer acme:URL.")
+                "--web-root, --listen, --listen-tls, --dns-hook, --contact, --agree-tos, --acme-… and --eab-… are "
+                    + "for --issuer acme:URL.")
         }
         guard !isACME || ways.count == 1 else {
             throw ValidationError(
                 """
                 --issuer acme:URL needs one way to answer challenges: --web-root DIR, the files of the host's web server, \
-                --listen 80 without a web server, or --dns-hook COMMAND.
+                --listen 80 or --listen-tls 443 without a web server, or --dns-hook COMMAND.
                 """)
         }
         try lifetime?.requireUnit(for: "--lifetime", probably: "d")
@@ -112,9 +124,9 @@ struct IssuerOptions: ParsableArguments {
             return .acme(
                 ACMEIssuer.Settings(
                     directory: directory, contacts: contact, agreesToTerms: agreeTos,
-                    webRoot: webRoot.map(Self.absolute), listener: listen,
+                    webRoot: webRoot.map(Self.absolute), listener: listen, tlsListener: listenTls,
                     dnsCommand: try dnsHook.map { try Self.words($0, of: "--dns-hook") },
-                    authorityFile: acmeCa.map(Self.absolute)))
+                    authorityFile: acmeCa.map(Self.absolute), profile: acmeProfile))
         }
         return .authority(issuer, keychain: issuerKeychain)
     }

@@ -234,10 +234,12 @@ package struct ManifestExport {
             }
             yaml.line(4, "type: acme")
             yaml.member(4, "directory", settings.directory)
+            yaml.member(4, "profile", settings.profile)
             yaml.member(4, "contacts", settings.contacts)
             if settings.agreesToTerms { yaml.line(4, "agreeToTerms: true") }
             yaml.member(4, "webRoot", settings.webRoot)
             yaml.member(4, "listen", settings.listener)
+            yaml.member(4, "listenTLS", settings.tlsListener)
             yaml.member(4, "dnsHook", settings.dnsCommand ?? [])
             yaml.member(4, "authorityFile", settings.authorityFile)
         }

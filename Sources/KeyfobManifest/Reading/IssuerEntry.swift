@@ -7,6 +7,9 @@ struct IssuerEntry {
     let position: Position
     let description: IssuerDescription
 
+    /// The members that say how challenges are answered; an ACME server needs one of them.
+    private static let challengeMembers = ["webRoot", "listen", "listenTLS", "dnsHook"]
+
     init(_ name: String, _ record: Record, _ problems: inout [ManifestProblem]) {
         self.name = name
         position = record.position
@@ -18,7 +21,8 @@ struct IssuerEntry {
         }
         let others =
             isProgram
-            ? ["directory", "contacts", "agreeToTerms", "webRoot", "listen", "dnsHook", "authorityFile"] : ["command"]
+            ? ["directory", "profile", "contacts", "agreeToTerms"] + Self.challengeMembers + ["authorityFile"]
+            : ["command"]
         for other in others where record.has(other) {
             problems.append(
                 ManifestProblem(
@@ -34,10 +38,9 @@ struct IssuerEntry {
             description = .command(words)
             return
         }
-        let ways = ["webRoot", "listen", "dnsHook"].filter { record.has($0) }
-        if ways.count != 1 {
-            problems.append(
-                ManifestProblem("the issuer needs one of \"webRoot\", \"listen\", \"dnsHook\"", at: position))
+        if Self.challengeMembers.filter({ record.has($0) }).count != 1 {
+            let members = Self.challengeMembers.map { "\"\($0)\"" }.joined(separator: ", ")
+            problems.append(ManifestProblem("the issuer needs one of \(members)", at: position))
         }
         if !record.has("directory") {
             problems.append(ManifestProblem("the issuer lacks \"directory\"", at: position))
@@ -47,7 +50,8 @@ struct IssuerEntry {
             ACMEIssuer.Settings(
                 directory: record.text("directory") ?? "", contacts: record.texts("contacts"),
                 agreesToTerms: record.flag("agreeToTerms"), webRoot: record.text("webRoot"),
-                listener: record.text("listen"), dnsCommand: hook.isEmpty ? nil : hook,
-                authorityFile: record.text("authorityFile")))
+                listener: record.text("listen"), tlsListener: record.text("listenTLS"),
+                dnsCommand: hook.isEmpty ? nil : hook, authorityFile: record.text("authorityFile"),
+                profile: record.text("profile")))
     }
 }

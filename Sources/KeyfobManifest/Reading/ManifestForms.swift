@@ -240,10 +240,14 @@ enum ManifestForms {
                 "With exec: the program and its arguments. It reads a request and writes "
                     + "certificates, in PEM."),
             Field("directory", .text, "With acme: the URL of the directory."),
+            Field("profile", .text, "With acme: the kind of certificate, by the name that the authority gives it."),
             Field("contacts", .list(.text), "With acme: e-mail addresses for the authority."),
             Field("agreeToTerms", .flag, "With acme: whether you agree to the terms of service."),
             Field("webRoot", .path, "With acme: the document root of the web server of the host."),
-            Field("listen", .text, "With acme: the port, or address and port, on which challenges are answered."),
+            Field("listen", .text, "With acme: the port, or address and port, where HTTP-01 challenges are answered."),
+            Field(
+                "listenTLS", .text,
+                "With acme: the port, or address and port, where TLS-ALPN-01 challenges are answered."),
             Field("dnsHook", .list(.text), "With acme: the program that makes and removes DNS records."),
             Field("authorityFile", .path, "With acme: the authority of the directory's own certificate."),
         ])

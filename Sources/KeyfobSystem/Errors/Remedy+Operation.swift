@@ -183,6 +183,8 @@ extension Remedy {
         case noCommonName
         /// The roots of a private ACME server.
         case authorityFile
+        /// The kind of certificate, by the name that the authority gives it.
+        case profile
         /// The terms of service of an ACME server are accepted.
         case terms
         /// The external account and the source of its key.

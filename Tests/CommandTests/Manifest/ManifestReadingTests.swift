@@ -1,5 +1,6 @@
 import Foundation
 import Keyfob
+import KeyfobACME
 import KeyfobManifest
 import Testing
 
@@ -112,6 +113,7 @@ import Testing
         ("identities: [{name: w, commonName: w, outputs: [{mode: 0640}]}]", "the output names no file"),
         ("identities: [{name: w, commonName: w, outputs: [{chain: /a, mode: 0999}]}]", "\"mode\" is the mode of a file"),
         ("issuers: {x: {type: acme, directory: \"https://a\"}}", "the issuer needs one of \"webRoot\""),
+        ("issuers: {x: {type: exec, command: [/x], profile: short}}", "an issuer of type exec has no \"profile\""),
         ("certificates: [{name: c, file: /nonexistent}]", "the file cannot be read"),
         ("certificates: [{name: c, pem: nothing}]", "there is no certificate in it"),
         ("keys: [{name: k, type: rsa, size: 1024}]", "there are no RSA 1024 keys"),
@@ -156,6 +158,20 @@ import Testing
         let found = try problems(text)
         let problem = try #require(found.first { $0.contains("more than 200000 values") })
         #expect(problem.wholeMatch(of: /site\.yaml:\d+:\d+: .*/) != nil)
+    }
+
+    @Test func `an ACME server of a manifest has a profile and answers TLS challenges`() throws {
+        let manifest = try Self.manifest(
+            Self.head + """
+                issuers:
+                  le: {type: acme, directory: "https://a/dir", profile: shortlived, listenTLS: "443"}
+                identities: [{name: w, ips: [192.0.2.1], issuer: le}]
+
+                """)
+        let settings = manifest.identities[0].issuer?.acmeSettings
+        #expect(settings?.profile == "shortlived")
+        #expect(settings?.tlsListener == "443")
+        #expect(settings?.listener == nil)
     }
 
     @Test func `several files are joined, and must agree`() throws {

@@ -160,7 +160,7 @@ struct ACMEListenerTests {
 }
 
 /// A connection that sends nothing.
-private struct Idler {
+struct Idler {
     private let descriptor: Int32
 
     init(_ port: String) throws {
