@@ -196,6 +196,14 @@ public struct ACMEIssuer: CertificateIssuer {
         var payload: [String: Any] = ["identifiers": identifiers]
         if let profile = settings.profile { payload["profile"] = profile }
         do {
+            if session.hasRenewalInformation, let replaced = order.replaced?.renewalIdentifier {
+                do {
+                    return try session.post(url, payload.merging(["replaces": replaced]) { first, _ in first })
+                } catch let error as KeychainError where Self.mayConcernReplacement(error) {
+                    // The order is placed again without the certificate that it replaces. Another order may have
+                    // replaced that already, or another authority may have issued it.
+                }
+            }
             return try session.post(url, payload)
         } catch let error as KeychainError
             where settings.profile == nil && !session.profiles.isEmpty
@@ -207,6 +215,13 @@ public struct ACMEIssuer: CertificateIssuer {
                     Remedy("Addresses may need a profile, and it offers \(offered)", .change(.profile))
                 ])
         }
+    }
+
+    /// Whether the server may have refused an order because of the certificate that it replaces: it refused the
+    /// contents, not the rate of orders (RFC 9773 5).
+    private static func mayConcernReplacement(_ error: KeychainError) -> Bool {
+        guard let status = error.details["status"].flatMap({ Int($0) }) else { return false }
+        return (400..<500).contains(status) && status != 429
     }
 
     /// The certificate of a recorded order; `nil` if there is no usable order.

@@ -72,6 +72,9 @@ struct ACMESession {
     /// The names of the profiles that the server offers (draft-ietf-acme-profiles), sorted.
     var profiles: [String] { Self.profiles(in: meta) }
 
+    /// Whether the server says when to renew a certificate (RFC 9773).
+    var hasRenewalInformation: Bool { directory["renewalInfo"] is String }
+
     private static func profiles(in meta: [String: Any]) -> [String] {
         (meta["profiles"] as? [String: Any] ?? [:]).keys.sorted()
     }

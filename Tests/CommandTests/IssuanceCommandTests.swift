@@ -194,7 +194,7 @@ import Testing
 
         let early = try home.keyfob("identity", "renew", "web")
         #expect(
-            early.output == "Nothing to do: web is at 0% of its lifetime; renewal starts at 66%. Use --force to renew now.\n")
+            early.output == "Nothing to do: web is at 0% of its lifetime; renewal starts at 66% of the lifetime. Use --force to renew now.\n")
         let renewed = try home.keyfob(
             "identity", "renew", "web", "--force", "--new-key", "--exec", "echo done > \"$HOME/hooked\"; exit 0")
         let lines = renewed.output.split(separator: "\n")

@@ -68,7 +68,7 @@ extension KeychainIdentities {
                 add(.bad, "validity", "not valid yet", ["Check the clock, or wait."])
             } else if date > certificate.notAfter {
                 add(.bad, "validity", "expired", renewal)
-            } else if try date > identity.renewalDate() {
+            } else if try date > renewalDate(of: identity) {
                 let days = Int(certificate.notAfter.timeIntervalSince(date) / 86400)
                 add(.warning, "validity", "expires in \(days) days", renewal)
             } else {

@@ -71,8 +71,8 @@ extension KeychainIdentities {
             let request = try keychain.keys.certificationRequest(with: key, subject, specification.extensions)
             let issued = try certificate(
                 CertificateOrder(
-                    request: request, key: key, lifetime: specification.lifetime, report: report, name: name,
-                    isKeyNew: isNew || isOrdered(key, for: name)),
+                    request: request, key: key, lifetime: specification.lifetime, replaced: nil, report: report,
+                    name: name, isKeyNew: isNew || isOrdered(key, for: name)),
                 issuer)
             let made = try install(
                 name, key: try object(of: key), certificate: issued.certificate, chain: issued.chain,
@@ -177,7 +177,7 @@ extension KeychainIdentities {
             let request = try keychain.keys.certificationRequest(with: next, asked, extensions)
             let issued = try certificate(
                 CertificateOrder(
-                    request: request, key: next, lifetime: span, report: report, name: name,
+                    request: request, key: next, lifetime: span, replaced: old, report: report, name: name,
                     isKeyNew: pending != nil),
                 issuer, replacing: old)
             let made = try install(

@@ -28,6 +28,11 @@ public protocol CertificateIssuer: Sendable {
     ///
     /// - Throws: `KeychainError`; `issuerFailed` if the issuer does not issue a certificate.
     func issue(_ order: CertificateOrder) throws -> IssuedCertificate
+
+    /// When a certificate should be renewed; `nil`, unless a type implements it, for an issuer that never says.
+    ///
+    /// - Throws: `KeychainError`; `issuerFailed` if the issuer does not answer.
+    func renewalSuggestion(for certificate: Certificate) throws -> RenewalSuggestion?
 }
 
 extension CertificateIssuer {
@@ -35,6 +40,9 @@ extension CertificateIssuer {
     public func requestedSubject(
         _ wanted: DistinguishedName, for names: [GeneralName], isAskedFor: Bool
     ) throws -> DistinguishedName { wanted }
+
+    /// No suggestion.
+    public func renewalSuggestion(for certificate: Certificate) throws -> RenewalSuggestion? { nil }
 }
 
 /// A request to an issuer.
@@ -45,6 +53,8 @@ public struct CertificateOrder: Sendable {
     public let key: TokenKey
     /// The lifetime in seconds; `nil` leaves it to the issuer.
     public let lifetime: TimeInterval?
+    /// The certificate that the new one replaces; `nil` for the first one of an identity.
+    public let replaced: Certificate?
     /// Reports a finished step, such as `order ok`, to a waiting user.
     public let report: @Sendable (String) -> Void
     /// Whether to give up, with an error of code `cancelled`, because the caller is no longer waiting.

@@ -163,7 +163,9 @@ extension Keychains {
                 try UnlockedState(directories: directories).remove(configuration.uuid.uuidString.lowercased())
                 try PendingHooks(keychain: configuration.uuid, directories).removeAll()
                 try PendingOrders(keychain: configuration.uuid, directories).removeAll()
-                try StateFiles(StateFiles.manifests, keychain: configuration.uuid, directories).removeAll()
+                for kind in [StateFiles.manifests, StateFiles.renewalTimes] {
+                    try StateFiles(kind, keychain: configuration.uuid, directories).removeAll()
+                }
                 try OrderLocks(keychain: configuration.uuid, directories).removeAll()
             }
             try KeychainDirectory.remove(place)

@@ -8,6 +8,8 @@ import KeyfobOpenSSL
 package struct StateFiles: Sendable {
     /// The kind of the records of manifests that were applied.
     package static let manifests = "manifests"
+    /// The kind of the records of when issuers want certificates to be renewed.
+    static let renewalTimes = "renewal-times"
 
     private let directory: URL
 

@@ -49,7 +49,7 @@ struct IdentityShowCommand: OutputCommand {
         let chain = try keychain.certificates.chain(of: certificate)
         let uri = try keychain.objects.uri(of: identity).description
         let now = Date()
-        let (policy, due) = (identity.renewalPolicy, try identity.renewalDate())
+        let (policy, due) = (identity.renewalPolicy, try keychain.identities.renewalDate(of: identity))
         let isCurrent = identity.nameOfVersion == nil
         let above = chain.certificates.dropFirst().map(CertificatePhrases.subject)
         let document = Document(

@@ -17,7 +17,7 @@ struct IdentityRenewCommand: OutputCommand {
             "keyfob identity renew api",
             "keyfob identity renew api --new-key --force"),
         discussion: """
-            A renewal is due after 66% of the lifetime, or when the options change what the certificate says: --dns, \
+            A renewal is due after 66% of the lifetime, earlier at a time that an ACME server suggests, or when the options change what the certificate says: --dns, \
             --ip and the others replace all names of their kind. The issuer is the stored one, unless another is given. The \
             previous version is kept as NAME@DAY, and --keep says how many. --all renews every identity that is due \
             and has a known issuer; it names those that are due and have none, and prints nothing if none is due. After a renewal, a shell runs the command of --exec once. If it fails, is \
@@ -91,6 +91,7 @@ struct IdentityRenewCommand: OutputCommand {
         var planned: [String] = []
         let pending = PendingHooks(keychain)
         var interruption: KeychainError?
+        if !force, !global.dryRun { try RenewalQuestions.ask(about: identities, in: keychain, output, on: now) }
         for identity in identities {
             let label = identity.label ?? ""
             do {
@@ -291,21 +292,30 @@ struct IdentityRenewCommand: OutputCommand {
         let changes = try self.changes(of: certificate)
         let isChange = try changes.change(certificate)
             || issuance.seconds.map { $0 != identity.renewalPolicy?.lifetime } ?? false
-        guard try now >= identity.renewalDate() || force || isChange else {
+        let due = try keychain.identities.renewalDate(of: identity)
+        let isEarly = try due < identity.renewalDate()
+        guard due <= now || force || isChange else {
             // From cron, every line would be mailed.
             if !all {
+                let start = isEarly
+                    ? "on \(RFC3339.localDay(of: due)), as its issuer suggests"
+                    : "at \(identity.renewalPolicy?.time ?? .usual)"
                 try output.say(
-                    "Nothing to do: \(label) is at \(max(0, percent))% of its lifetime; renewal starts at "
-                        + "\(identity.renewalPolicy?.time ?? .usual). Use --force to renew now.")
+                    "Nothing to do: \(label) is at \(max(0, percent))% of its lifetime; renewal starts \(start). "
+                        + "Use --force to renew now.")
             }
             return (try document(.none, of: identity, keychain, output), .unchanged)
         }
         let wanted: RenewalKey? = newKey || key.isGiven
             ? .new(key.isGiven ? key.specification : nil) : sameKey ? .same : nil
         let renewsKey = try keychain.identities.renewsKey(of: identity, wanted)
+        let reason = isEarly && due <= now ? " as its issuer suggests" : ""
         try output.say(
-            "\(label): \(max(0, percent))% of its lifetime used, renewing (issuer: "
+            "\(label): \(max(0, percent))% of its lifetime used, renewing\(reason) (issuer: "
                 + "\(TerminalSafe.text(description.description)), new key: \(renewsKey ? "yes" : "no"))")
+        if !reason.isEmpty, let page = try keychain.identities.renewalWindow(of: identity)?.explanation {
+            try output.say("  the reason: \(TerminalSafe.text(page))")
+        }
         // Not needed for a new key of the same kind, because the token has such a key already.
         if renewsKey, key.isGiven, (key.kind == .ed25519) != (identity.key.keyType == .ed25519) {
             try mixedKeys.check(adding: [key.kind == .ed25519], to: keychain)
@@ -339,7 +349,7 @@ struct IdentityRenewCommand: OutputCommand {
             // If another process has renewed the identity in the meantime, for example by a second timer, that is not
             // an error. It is one if the identity is still due.
             guard !force, let failure, failure.code == .vaultBusy, let current, current.der != identity.der,
-                try now < current.renewalDate()
+                try keychain.identities.renewalDate(of: current) > now
             else { throw error }
             try output.say("  no longer needed: \(TerminalSafe.text(failure.message))")
             return (try document(.none, of: current, keychain, output), .leftToAnother)

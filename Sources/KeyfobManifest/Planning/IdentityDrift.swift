@@ -66,11 +66,15 @@ struct IdentityDrift {
                         "lifetime", from: stored.policy?.lifetime.map { Self.days($0) }, to: Self.days(wanted)))
             }
             let time = entry.renewalTime ?? stored.policy?.time ?? .usual
-            if entry.issuer != nil, now >= time.date(for: certificate) {
+            let isDue = now >= time.date(for: certificate)
+            let planned = (stored.policy?.time ?? .usual).date(for: certificate)
+            let isSuggested = stored.renewalDate <= now && stored.renewalDate < planned
+            if entry.issuer != nil, isDue || isSuggested {
                 let used = try stored.item.lifetimeUsed(on: now)
                 found.append(
                     .init(
-                        "validity", from: used >= 1 ? "expired" : "\(Int(used * 100))% used", to: "renewal at \(time)"))
+                        "validity", from: used >= 1 ? "expired" : "\(Int(used * 100))% used",
+                        to: isDue ? "renewal at \(time)" : "renewal as the issuer suggests"))
             }
             return found
         }

@@ -61,7 +61,8 @@ extension KeychainState {
         for identity in try keychain.find(.identities) where identity.nameOfVersion == nil {
             guard let name = identity.label, identities[name] == nil else { continue }
             identities[name] = StoredIdentity(
-                identity, certificate: try identity.certificate(), policy: identity.renewalPolicy)
+                identity, certificate: try identity.certificate(), policy: identity.renewalPolicy,
+                renewalDate: try keychain.identities.renewalDate(of: identity))
         }
         let anchors = Dictionary(try keychain.trust.anchors().map { ($0.certificate.der, $0.usages) }) { first, _ in
             first

@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 package import Keyfob
 package import KeyfobOpenSSL
 
@@ -50,11 +50,14 @@ package struct StoredIdentity: Sendable {
     package let item: Identity
     package let certificate: Certificate
     package let policy: RenewalPolicy?
+    /// When a renewal is due.
+    package let renewalDate: Date
 
-    package init(_ item: Identity, certificate: Certificate, policy: RenewalPolicy?) {
+    package init(_ item: Identity, certificate: Certificate, policy: RenewalPolicy?, renewalDate: Date) {
         self.item = item
         self.certificate = certificate
         self.policy = policy
+        self.renewalDate = renewalDate
     }
 }
 

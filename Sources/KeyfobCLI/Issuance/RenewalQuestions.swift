@@ -1,0 +1,28 @@
+import Foundation
+import Keyfob
+import KeyfobACME
+
+/// Asks the issuers of identities when they want to renew them.
+enum RenewalQuestions {
+    /// Asks for each identity that is not due yet, if the last answer of its issuer is no longer valid.
+    ///
+    /// An issuer that does not answer is asked once, and reported with `-v` only: its identities are renewed at the
+    /// usual time then.
+    ///
+    /// - Throws: `KeyFileError` if an object on the token is not a certificate.
+    static func ask(about identities: [Identity], in keychain: Keychain, _ output: Output, on now: Date) throws {
+        var silent: Set<IssuerDescription> = []
+        for identity in identities {
+            guard let description = identity.renewalPolicy?.issuer, !silent.contains(description),
+                let settings = description.acmeSettings, try keychain.identities.renewalDate(of: identity) > now
+            else { continue }
+            do {
+                try keychain.identities.askForRenewalWindow(
+                    of: identity, issuer: ACMEIssuer(settings, keychain: keychain), on: now)
+            } catch let error as KeychainError {
+                silent.insert(description)
+                output.tell(step: "no time of renewal for \(identity.label ?? ""): \(error.message)")
+            }
+        }
+    }
+}
