@@ -82,6 +82,15 @@ int keyfob_socket_pair(int *ours, int *theirs);
 /// Accepts a connection that is non-blocking and closed on exec.
 int keyfob_accept(int listening);
 
+/// The size of the address of a UNIX socket in bytes, without its family.
+#define KEYFOB_UNIX_ADDRESS_SIZE 108
+
+/// The peer of a connected UNIX socket: its user and address, by SO_PEERCRED and getpeername(2).
+///
+/// Returns the number of bytes of the address, of which `address` has room for KEYFOB_UNIX_ADDRESS_SIZE; 0 if the peer
+/// has no address; -1 with errno.
+int keyfob_unix_peer(int socket, unsigned *user, unsigned char *address);
+
 // MARK: The kernel's keyring
 
 /// add_key(2). Returns the serial number of the key, or -1 with errno.

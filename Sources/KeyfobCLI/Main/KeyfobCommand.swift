@@ -21,6 +21,6 @@ struct KeyfobCommand: ParsableCommand {
             SecretMove.self, SecretFind.self, SecretCommand.self, OTPCommand.self, RunCommand.self, InjectCommand.self,
             IdentityCommand.self, CertificateCommand.self, KeyCommand.self, TrustCommand.self, TokenCommand.self,
             DoctorCommand.self, URICommand.self, KeychainCommand.self, PlanCommand.self, ApplyCommand.self,
-            ManifestCommand.self, HelperCommand.self, ErrorCommand.self, CompletionCommand.self,
+            ManifestCommand.self, HelperCommand.self, SystemdCommand.self, ErrorCommand.self, CompletionCommand.self,
         ])
 }

@@ -1,0 +1,97 @@
+import ArgumentParser
+import Foundation
+import Keyfob
+import KeyfobPrimitives
+
+/// The options of the commands that print or install units.
+struct SystemdUnitOptions: ParsableArguments {
+    @Flag(help: "Units for your own service manager (systemctl --user) instead of the system's.")
+    var user = false
+
+    @Flag(help: "Write the units to where systemd finds them, instead of printing them.")
+    var install = false
+
+    @Option(
+        name: [.customShort("o"), .long], help: ArgumentHelp("Write the units to this directory.", valueName: "dir"),
+        completion: .directory)
+    var output: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "A file with the PIN or passphrase of the keychain, which systemd loads for the service.",
+            valueName: "file"))
+    var pinFile: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The same, encrypted by systemd-creds encrypt --name=keyfob.pin.", valueName: "file"))
+    var encryptedPinFile: String?
+
+    func validate() throws {
+        if install, output != nil { throw ValidationError("--install and --output exclude each other.") }
+        if pinFile != nil, encryptedPinFile != nil {
+            throw ValidationError("--pin-file and --encrypted-pin-file exclude each other.")
+        }
+        for path in [pinFile, encryptedPinFile].compactMap(\.self)
+        where path.isEmpty || path.contains(where: { $0.isNewline || $0 == "%" }) {
+            throw ValidationError("systemd cannot load a file with that name.")
+        }
+    }
+
+    /// The units for the keychain that the options select, which must exist.
+    ///
+    /// - Throws: The errors of `GlobalOptions.openKeychain`.
+    func units(_ global: GlobalOptions, writable: [String] = []) throws -> SystemdUnits {
+        let keychain = try global.openKeychain()
+        var selection = ["--keychain", keychain.name]
+        if let source = global.pinSource { selection += ["--pin-source", source] }
+        let pin = pinFile.map { ($0, false) } ?? encryptedPinFile.map { ($0, true) }
+        return SystemdUnits(
+            program: try HelperLink.target, isForUser: user, selection: selection,
+            pin: pin.map { (URL(fileURLWithPath: $0.0).path, $0.1) },
+            isSoftHSM: keychain.configuration.module == .softHSM,
+            writable: writable.map { URL(fileURLWithPath: $0).path })
+    }
+
+    /// Prints or writes the units.
+    ///
+    /// - Parameters:
+    ///   - start: The unit to start.
+    ///   - notes: What the user does next, apart from starting it.
+    /// - Throws: `KeychainError` if a file cannot be written.
+    func emit(
+        _ files: [UnitFile], of units: SystemdUnits, starting start: String, notes: [String] = [],
+        _ global: GlobalOptions, _ output: Output
+    ) throws {
+        let folder = self.output ?? units.folder
+        let isWriting = install || self.output != nil
+        var (members, isChanged): ([Members], Bool) = ([], false)
+        for file in files {
+            let path = folder + "/" + file.name
+            var hasChanged = false
+            if isWriting, !global.dryRun {
+                if install { try Self.makeDirectory(folder) }
+                hasChanged = try FileDestination(path: path, mode: 0o644).write(SecretBytes(utf8: file.text))
+            }
+            isChanged = isChanged || hasChanged
+            members.append(["name": file.name, "path": path, "content": file.text, "is_changed": hasChanged])
+        }
+        if isWriting, !global.dryRun { try SystemdUnits.makeDirectories() }
+        let control = user ? "systemctl --user" : "systemctl"
+        let next = ["Start it: \(control) daemon-reload && \(control) enable --now \(start)"] + notes
+        let verb = global.dryRun ? "Would write" : "Wrote"
+        let written = files.map { "\(verb) \(TerminalSafe.text(folder + "/" + $0.name))" }
+        let text = files.map { "# \(folder)/\($0.name)\n\($0.text)" }.joined(separator: "\n").dropLast()
+        try output.emit(
+            Document(["units": members, "dry_run": global.dryRun]).telling(ofChange: isChanged),
+            text: isWriting ? (written + next).joined(separator: "\n") : String(text))
+    }
+
+    private static func makeDirectory(_ path: String) throws {
+        do { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true) } catch {
+            throw KeychainError(
+                .fileUnavailable, "cannot make \(TerminalSafe.text(path)).",
+                hint: "Are you root? Or for yourself: --user", details: ["path": path], cause: error)
+        }
+    }
+}
