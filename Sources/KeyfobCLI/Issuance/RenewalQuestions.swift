@@ -6,21 +6,21 @@ import KeyfobACME
 enum RenewalQuestions {
     /// Asks for each identity that is not due yet, if the last answer of its issuer is no longer valid.
     ///
-    /// An issuer that does not answer is asked once, and reported with `-v` only: its identities are renewed at the
+    /// A server that does not answer is asked once, and reported with `-v` only: its identities are renewed at the
     /// usual time then.
     ///
     /// - Throws: `KeyFileError` if an object on the token is not a certificate.
     static func ask(about identities: [Identity], in keychain: Keychain, _ output: Output, on now: Date) throws {
-        var silent: Set<IssuerDescription> = []
+        var silent: Set<String> = []
         for identity in identities {
-            guard let description = identity.renewalPolicy?.issuer, !silent.contains(description),
-                let settings = description.acmeSettings, try keychain.identities.renewalDate(of: identity) > now
+            guard let settings = identity.renewalPolicy?.issuer.acmeSettings, !silent.contains(settings.directory),
+                try keychain.identities.renewalDate(of: identity) > now
             else { continue }
             do {
                 try keychain.identities.askForRenewalWindow(
                     of: identity, issuer: ACMEIssuer(settings, keychain: keychain), on: now)
             } catch let error as KeychainError {
-                silent.insert(description)
+                silent.insert(settings.directory)
                 output.tell(step: "no time of renewal for \(identity.label ?? ""): \(error.message)")
             }
         }
