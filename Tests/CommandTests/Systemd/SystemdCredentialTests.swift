@@ -106,7 +106,7 @@ import Testing
 
     @Test func `a large secret arrives whole`() throws {
         try home.shell(
-            "head -c 900000 /dev/zero | tr '\\\\0' x > big; \(Tool.keyfob([]).path) set big --from-file big > /dev/null")
+            "head -c 900000 /dev/zero | tr '\\0' x > big; \(Tool.keyfob([]).path) set big --from-file big > /dev/null")
         let given = try ask("/unit/a.service/big", "--serve", "a.service/big=big")
         #expect(given.status == 0, "\(given.error)")
         #expect(given.output.utf8.count == 900_000)

@@ -2,16 +2,19 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The units of `keyfob systemd` under a real service manager, which has namespaces of its own.
-@Suite(.enabled(if: SystemdManagerTests.canRun, "systemd is not installed, or this user cannot make namespaces"))
-struct SystemdManagerTests {
+private enum ServiceManager {
+    /// Whether a service manager can run in namespaces of its own.
     // A program that cannot be started counts as missing.
     static let canRun = geteuid() == 0
         && ["/lib/systemd/systemd", "/usr/bin/systemctl", "/usr/bin/unshare"].allSatisfy {
             FileManager.default.isExecutableFile(atPath: $0)
         }
         && (try? run("/usr/bin/unshare", ["-m", "-C", "--pid", "--fork", "--mount-proc", "true"]).status) == 0
+}
 
+/// The units of `keyfob systemd` under a real service manager, which has namespaces of its own.
+@Suite(.enabled(if: ServiceManager.canRun, "systemd is not installed, or this user cannot make namespaces"))
+struct SystemdManagerTests {
     @Test func `a service gets its secret, and a renewal runs, with all restrictions of the units`() throws {
         let directory = try TemporaryDirectory()
         // The units hide /tmp from their services, so everything is below /mnt.

@@ -25,7 +25,8 @@ import Testing
     /// The settings of a unit with a name.
     private func settings(_ name: String, of unit: String) throws -> [String] {
         let text = try String(contentsOfFile: home.file("units/" + unit), encoding: .utf8)
-        return text.split(separator: "\n").filter { $0.hasPrefix(name + "=") }.map { String($0.dropFirst(name.count + 1)) }
+        return text.split(separator: "\n").filter { $0.hasPrefix(name + "=") }
+            .map { String($0.dropFirst(name.count + 1)) }
     }
 
     @Test(.enabled(if: canVerify, "systemd-analyze is not installed"), arguments: [
@@ -71,7 +72,7 @@ import Testing
     @Test func `the units name this user's keychain, and the files that it needs`() throws {
         try write("timer", "--exec", "echo $HOME 100%", "--pin-file", "/etc/keyfob/pin")
         let service = "keyfob-renew.service"
-        let keyfob = Tool.keyfob([]).path
+        let keyfob = URL(fileURLWithPath: Tool.keyfob([]).path).resolvingSymlinksInPath().path
         #expect(
             try settings("ExecStart", of: service)
                 == ["\(keyfob) identity renew --all --exec \"echo $$HOME 100%%\" --keychain login"])
