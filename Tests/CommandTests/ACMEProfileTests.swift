@@ -47,15 +47,4 @@ import Testing
         let made = try create(home, server, "--dns", "web.example")
         #expect(made.status == 0, "\(made.error)")
     }
-
-    @Test func `an order with another profile does not continue the order before it`() throws {
-        let home = try IdentityHome()
-        let server = try ScriptedACMEServer(home, fault: "limit:cert")
-        try home.shell("echo '{\"classic\": \"90 days\", \"shortlived\": \"6 days\"}' > profiles")
-        #expect(try create(home, server, "--dns", "web.example", "--acme-profile", "classic").status == 1)
-        #expect(try create(home, server, "--dns", "web.example", "--acme-profile", "classic").status == 1)
-        #expect(try home.shell("wc -l < wishes") == "1\n")
-        #expect(try create(home, server, "--dns", "web.example", "--acme-profile", "shortlived").status == 1)
-        #expect(try home.shell("tail -n 1 wishes") == "{\"profile\": \"shortlived\"}\n")
-    }
 }

@@ -1,7 +1,8 @@
 import Foundation
 import Keyfob
-import KeyfobACME
 import Testing
+
+@testable import KeyfobACME
 
 @Suite struct ACMESettingsTests {
     private let settings = ACMEIssuer.Settings(
@@ -27,5 +28,12 @@ import Testing
         let later = ExternalIssuer(kind: acme.kind, name: acme.name, settings: Data("{}".utf8))
         #expect(IssuerDescription.external(later).acmeSettings == nil)
         #expect(IssuerDescription.itself.acmeSettings == nil)
+    }
+
+    @Test func `an order with one profile is not continued as an order with another`() {
+        var other = settings
+        other.profile = "shortlived"
+        #expect(settings.recordedAddress == settings.directory)
+        #expect(other.recordedAddress != settings.recordedAddress)
     }
 }
