@@ -63,7 +63,7 @@ struct RunCommand: OutputCommand {
             inherited: inherited, files: variableFiles, options: self.variables, waiting: global.timeout)
         let files = try self.files.map { try ProgramVariables.assignment($0, option: "--file PATH=ITEM") }
         // Before a PIN is asked for.
-        let program = try program(path: variables.literal("PATH") ?? inherited.text("PATH"))
+        let program = try UserProgram(command, path: variables.literal("PATH") ?? inherited.text("PATH"))
         var reader = try SecretReader(for: variables.references + files.map(\.reference), global)
         let values = try variables.values(from: &reader)
         let contents = try files.map { ($0.left, try reader.value(of: $0.reference)) }
@@ -83,15 +83,6 @@ struct RunCommand: OutputCommand {
             throw ProgramFailure(program.file, program.replaceProcess(environment: environment))
         }
         try Self.wait(for: program, environment, masked, contents).imitate()
-    }
-
-    private func program(path: String?) throws -> UserProgram {
-        // ArgumentParser requires at least one word.
-        let name = command.first ?? ""
-        switch ProgramLookup.find(name, path: path) {
-        case .found(let file): return UserProgram(file: file, arguments: command)
-        case .failed(let number): throw ProgramFailure(name, number)
-        }
     }
 
     /// Runs the program to its end. Its files are wiped before the call returns.
