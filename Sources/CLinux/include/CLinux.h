@@ -91,6 +91,24 @@ int keyfob_accept(int listening);
 /// has no address; -1 with errno.
 int keyfob_unix_peer(int socket, unsigned *user, unsigned char *address);
 
+// MARK: Local sockets, unix(7)
+
+/// Creates a stream socket that listens at a path, with mode 0600, non-blocking and closed on exec.
+/// Returns -1 with errno; ENAMETOOLONG for a path of more than 107 bytes.
+int keyfob_listen_locally(const char *path);
+
+/// Whether a process listens at the path of a socket: 0 if none does, -1 with errno if that is unknown.
+int keyfob_accepts_locally(const char *path);
+
+/// Whether a descriptor is a local stream socket that listens.
+int keyfob_is_local_listener(int descriptor);
+
+/// The path of a local socket. Returns -1 if it has none.
+int keyfob_local_path(int descriptor, char *path, size_t size);
+
+/// The user of the process at the other end of a local socket when it connected, by SO_PEERCRED.
+int keyfob_peer_user(int descriptor, uid_t *user);
+
 // MARK: The kernel's keyring
 
 /// add_key(2). Returns the serial number of the key, or -1 with errno.
