@@ -13,6 +13,7 @@ import PKCS11
 enum HangWatch {
     private static let chosen = Lock(Duration?.none)
     private static let drafts = Lock(0)
+    private static let isStopped = Lock(false)
     private static let unfinished = Lock<Set<String>>([])
 
     /// Sets the limit for each call: the value of `--timeout`.
@@ -34,6 +35,9 @@ enum HangWatch {
         defer { drafts.withLock { $0 -= 1 } }
         return try body()
     }
+
+    /// Stops watching, for a process that serves others: each of their requests has a limit of its own.
+    static func stop() { isStopped.withLock { $0 = true } }
 
     /// Registers an empty file to be removed if the command is ended before it writes to the file. Otherwise the name
     /// would stay taken.
@@ -88,6 +92,7 @@ enum HangWatch {
         var told: UInt64?
         while true {
             usleep(UInt32(interval / .microseconds(1)))
+            guard isStopped.withLock({ !$0 }) else { return }
             guard !Interruption.isPrompting, !RunningChildren.isAnyRunning else {
                 (lock, waited, ages) = (nil, .zero, CallAges())
                 continue

@@ -10,10 +10,13 @@ extension GlobalOptions {
     ///
     /// Blocks while files are opened. The token is used only when a secret is.
     ///
+    /// - Parameters:
+    ///   - warmsUpToken: Whether a thread opens the token meanwhile (`Keychain.Options.warmsUpToken`).
+    ///   - options: The options of the keychain; `nil` for `keychainOptions()`.
     /// - Throws: The `KeychainError` of `Keychain.open`; `invalidArgument` for an invalid PIN source. `UsageError` for
     ///   contradictory options.
-    func openKeychain(warmsUpToken: Bool = false) throws -> Keychain {
-        var options = try keychainOptions()
+    func openKeychain(warmsUpToken: Bool = false, options: Keychain.Options? = nil) throws -> Keychain {
+        var options = try options ?? keychainOptions()
         options.warmsUpToken = warmsUpToken
         return try Keychain.open(selectedKeychainName(), options: options)
     }
@@ -22,11 +25,14 @@ extension GlobalOptions {
     ///
     /// For commands that only use objects on the token. Blocks while modules are loaded.
     ///
+    /// - Parameter options: The options of the keychain; `nil` for `keychainOptions()`.
     /// - Throws: The errors of `openKeychain()` and of `TokenChoice.find`.
-    func openKeychainOrToken() throws -> Keychain {
-        do { return try openKeychain() } catch let error as KeychainError where error.code == .noSuchKeychain {
+    func openKeychainOrToken(options: Keychain.Options? = nil) throws -> Keychain {
+        do {
+            return try openKeychain(options: options)
+        } catch let error as KeychainError where error.code == .noSuchKeychain {
             guard let name = nameOfTokenWithoutKeychain else { throw error }
-            return try openToken(name)
+            return try openToken(name, options: options ?? keychainOptions())
         }
     }
 
@@ -36,16 +42,16 @@ extension GlobalOptions {
         return token ?? (keychainName == nil ? tokenName : nil)
     }
 
-    private func openToken(_ name: String) throws -> Keychain {
+    private func openToken(_ name: String, options: Keychain.Options) throws -> Keychain {
         let keychains = Keychains()
         // Searched first: a process uses one SoftHSM directory, and the search in modules may load another one.
         if let own = try TokenInventory.own().matches(name).first {
-            return try keychains.open(token: own.uri, in: .softHSM, options: keychainOptions())
+            return try keychains.open(token: own.uri, in: .softHSM, options: options)
         }
         let found = try TokenChoice.find(name, module: nil, environmentModule: modulePath)
         var uri = found.info.uri
         uri.pinSource = found.uri.pinSource
-        return try keychains.open(token: uri, in: found.location, options: keychainOptions())
+        return try keychains.open(token: uri, in: found.location, options: options)
     }
 
     /// Like `openKeychain()`, but returns `nil` if no keychain exists yet and none was named. For commands that do not

@@ -19,8 +19,9 @@ struct KeyfobCommand: ParsableCommand {
             InitCommand.self, StatusCommand.self, UnlockCommand.self, LockCommand.self, SecretGet.self, SecretSet.self,
             SecretList.self, SecretRemove.self, SecretShow.self, SecretEdit.self, SecretGenerate.self, SecretCopy.self,
             SecretMove.self, SecretFind.self, SecretCommand.self, OTPCommand.self, RunCommand.self, InjectCommand.self,
-            IdentityCommand.self, CertificateCommand.self, KeyCommand.self, TrustCommand.self, TokenCommand.self,
-            DoctorCommand.self, URICommand.self, KeychainCommand.self, PlanCommand.self, ApplyCommand.self,
-            ManifestCommand.self, HelperCommand.self, SystemdCommand.self, ErrorCommand.self, CompletionCommand.self,
+            AgentCommand.self, IdentityCommand.self, CertificateCommand.self, KeyCommand.self, TrustCommand.self,
+            TokenCommand.self, DoctorCommand.self, URICommand.self, KeychainCommand.self, PlanCommand.self,
+            ApplyCommand.self, ManifestCommand.self, HelperCommand.self, SystemdCommand.self, ErrorCommand.self,
+            CompletionCommand.self,
         ])
 }

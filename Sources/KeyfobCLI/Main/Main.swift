@@ -98,7 +98,9 @@ import PKCS11
                 return .success
             }
             let invocation = try Invocation(arguments, root: KeyfobCommand.self)
-            if invocation.command == RunCommand.self { ExitStatus.leaveToProgram() }
+            let runsProgram = invocation.command == RunCommand.self
+                || invocation.command == AgentCommand.self && AgentCommand.runsProgram(invocation.arguments)
+            if runsProgram { ExitStatus.leaveToProgram() }
             var command = try invocation.parse(root: KeyfobCommand.self)
             if !type(of: command).configuration.subcommands.isEmpty {
                 // A group without a verb must fail, because in a script the verb is missing by mistake.

@@ -187,6 +187,15 @@ enum Interruption {
         }
     }
 
+    /// Waits until a signal arrives, or returns at once if one has arrived that was not passed on. Called within
+    /// `deferring`.
+    ///
+    /// - Throws: `KeychainError.failed` if no pipe can be opened.
+    static func waitForSignal() throws {
+        // poll(2) ignores a negative descriptor.
+        do { try waitForAnswer(at: -1) } catch is CancellationError {}
+    }
+
     /// Runs `body` while `terminal` has the settings `silent`, and restores `settings` however `body` or the process
     /// ends.
     ///

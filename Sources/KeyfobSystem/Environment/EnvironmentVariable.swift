@@ -87,6 +87,18 @@ package enum EnvironmentVariable {
     /// Variables that this process set for itself have their values from before.
     package static func inheritedByProgram() -> ProgramEnvironment {
         withhold(namedBy: value("KEYFOB_PIN_SOURCE"))
+        var environment = ofCaller()
+        let withheld = differences.withLock { $0.withheld }
+        environment.remove { name in
+            name.starts(with: "KEYFOB_PIN".utf8) || withheld.contains { $0.utf8.elementsEqual(name) }
+        }
+        return environment
+    }
+
+    /// The variables that the caller of this process has set, with their secrets, byte for byte and in their order.
+    ///
+    /// For another process of this program, which continues the work of this one.
+    package static func ofCaller() -> ProgramEnvironment {
         var environment = ProgramEnvironment()
         differences.withLock { differences in
             var entry = unsafe keyfob_environment()
@@ -96,10 +108,6 @@ package enum EnvironmentVariable {
             }
             for (name, value) in differences.before {
                 environment.set(name, to: value.map { SecretBytes(utf8: $0) })
-            }
-            environment.remove { name in
-                name.starts(with: "KEYFOB_PIN".utf8)
-                    || differences.withheld.contains { $0.utf8.elementsEqual(name) }
             }
         }
         return environment

@@ -39,6 +39,11 @@ package enum InheritedDescriptors {
         for number in current where !numbers.contains(number) { _ = fcntl(number, F_SETFD, FD_CLOEXEC) }
     }
 
+    /// Closes the descriptors that were open at the start, except the standard streams.
+    package static func closeAll() {
+        for number in numbers ?? [] where number > STDERR_FILENO && contains(number) { close(number) }
+    }
+
     /// The number in `/dev/fd/N` and its equivalents; `nil` for other paths.
     package static func number(at path: String) -> Int32? {
         for folder in ["/dev/fd/", "/proc/self/fd/", "/proc/\(getpid())/fd/"] where path.hasPrefix(folder) {
