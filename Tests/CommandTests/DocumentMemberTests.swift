@@ -18,7 +18,7 @@ import Testing
         "identity retire web -y", "cert ls", "cert show web", "cert chain web", "cert verify web --host web.example",
         "cert export web --chain", "cert expiring --within 400d", "trust ls", "trust export", "uri web",
         "uri web --for gnutls", "token ls", "token show --objects", "token mechanisms", "doctor", "error errSecParam",
-        "helper ls", "helper install cargo",
+        "agent --ssh web --dry-run", "helper ls", "helper install cargo",
         "identity rm web -y", "trust rm root", "cert rm root -y", "keychain rm site -y",
     ]
 
