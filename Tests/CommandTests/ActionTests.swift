@@ -55,6 +55,13 @@ import Testing
             words: "secret generate b", first: "create", again: "secret generate b --if-missing", second: "none"),
         Step(words: "secret copy a c", first: "create", again: "secret copy a c --if-missing", second: "none"),
         Step(words: "secret edit a", first: "update", second: "none", planned: "update"),
+        Step(words: "mv b d", first: "update", again: "mv d d", second: "none"),
+        Step(
+            words: "otp set code --stdin", first: "create", again: "otp set code --stdin --if-missing", second: "none",
+            input: "JBSWY3DPEHPK3PXP"),
+        Step(words: "otp rm code -y", first: "delete", again: "otp rm code -y --if-exists", second: "none"),
+        Step(words: "systemd unit --serve nginx.service/password=a -o DIR", first: "create", second: "none"),
+        Step(words: "systemd timer -o DIR", first: "create", second: "none"),
         Step(words: "get a -o DIR/a.txt", first: "create", second: "none"),
         Step(words: "inject -i DIR/template -o DIR/filled", first: "create", second: "none"),
         Step(words: "rm c -y", first: "delete", again: "rm c -y --if-exists", second: "none"),
@@ -107,9 +114,11 @@ import Testing
     ]
 
     /// Commands whose document says in other suites what they did, because they need another machine state:
-    /// `TokenAdministrationTests`, `RelabelledTokenTests` and `KeychainBackupTests`.
+    /// `TokenAdministrationTests`, `RelabelledTokenTests`, `KeychainBackupTests`, `AgentTests` and
+    /// `SystemdCredentialTests`.
     private static let elsewhere = [
         "token init", "token pin change", "token pin set", "token pin unblock", "keychain repoint", "keychain restore",
+        "agent", "systemd credential",
     ]
 
     /// Commands that change nothing, and helpers and programs whose output is not a document.
@@ -118,7 +127,7 @@ import Testing
         "cert verify", "cert expiring", "key ls", "key show", "trust ls", "token ls", "token show",
         "token mechanisms", "doctor", "keychain ls", "keychain show", "plan", "manifest validate", "error",
         "completion", "manifest schema", "helper ls", "helper git", "helper docker", "helper cargo", "helper keyring", "helper kubectl",
-        "helper aws", "run",
+        "helper aws", "run", "find", "otp get", "otp ls", "otp show",
     ]
 
     /// The command that some words name.

@@ -5,8 +5,9 @@ import KeyfobOpenSSL
 extension KeychainIdentities {
     /// The time from which a renewal is due.
     ///
-    /// That is the time of the policy, usually after 66% of the lifetime. If the issuer has suggested a period (RFC 9773), it is a random time in that
-    /// period, unless that is later. The issuer is not asked; `askForRenewalWindow` asks it.
+    /// That is the time of the policy, usually after 66% of the lifetime. If the issuer has suggested a period (RFC
+    /// 9773), it is a random time in that period, unless that is later. The issuer is not asked; `askForRenewalWindow`
+    /// asks it.
     ///
     /// - Throws: `KeyFileError` if the object on the token is not a certificate.
     public func renewalDate(of identity: Identity) throws -> Date {
@@ -17,7 +18,9 @@ extension KeychainIdentities {
     /// The period that the issuer has suggested for a renewal; `nil` if it has suggested none.
     ///
     /// - Throws: `KeyFileError` if the object on the token is not a certificate.
-    public func renewalWindow(of identity: Identity) throws -> RenewalWindow? { try renewalRecord(of: identity)?.window }
+    public func renewalWindow(of identity: Identity) throws -> RenewalWindow? {
+        try renewalRecord(of: identity)?.window
+    }
 
     /// Asks the issuer when the certificate should be renewed, unless its last answer is still valid.
     ///
@@ -55,7 +58,7 @@ extension KeychainIdentities {
         try await keychain.runPatiently { _ in try self.askForRenewalWindow(of: identity, issuer: issuer, on: now) }
     }
 
-    private func renewalTime(of identity: Identity) throws -> RenewalRecord? {
+    private func renewalRecord(of identity: Identity) throws -> RenewalRecord? {
         guard let name = identity.label, identity.nameOfVersion == nil else { return nil }
         return RenewalRecords(keychain).time(for: name, try identity.certificate())
     }

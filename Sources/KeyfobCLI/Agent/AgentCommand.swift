@@ -246,9 +246,11 @@ struct AgentCommand: OutputCommand {
     }
 
     private func document(_ keys: [Members], socket: String?, pid: Int32?) -> Document {
-        Document([
-            "socket": socket, "pid": pid, "keys": keys, "confirm": confirm,
-            "until": lifetime.map { Date() + $0.duration / .seconds(1) }, "dry_run": global.dryRun,
-        ])
+        Document(
+            global.effect(.create),
+            [
+                "socket": socket, "pid": pid, "keys": keys, "confirm": confirm,
+                "until": lifetime.map { Date() + $0.duration / .seconds(1) },
+            ])
     }
 }

@@ -188,6 +188,7 @@ struct SecretStoring: ParsableArguments {
             case .delete: effect.isDryRun ? "Would remove \(shown) from" : "Removed \(shown) from"
             case .none: "Unchanged: \(shown) exists in"
             }
-        try output.emit(document(effect, item, keychain, replacing: known), sentence: "\(sentence) \"\(keychain.name)\".")
+        try output.emit(
+            document(effect, item, keychain, replacing: known), sentence: "\(sentence) \"\(keychain.name)\".")
     }
 }

@@ -43,9 +43,9 @@ struct SystemdCredential: OutputCommand {
         let secret = try reader.value(of: reference)
         if !global.dryRun { try peer.send(secret) }
         try output.emit(
-            Document([
-                "unit": peer.unit, "credential": peer.credential, "item": reference.name, "dry_run": global.dryRun,
-            ]),
+            Document(
+                global.effect(.none),
+                ["unit": peer.unit, "credential": peer.credential, "item": reference.name]),
             sentence: "\(TerminalSafe.text(peer.unit)) got \(TerminalSafe.text(peer.credential)).")
     }
 }

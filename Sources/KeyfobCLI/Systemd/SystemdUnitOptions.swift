@@ -65,16 +65,19 @@ struct SystemdUnitOptions: ParsableArguments {
     ) throws {
         let folder = self.output ?? units.folder
         let isWriting = install || self.output != nil
-        var (members, isChanged): ([Members], Bool) = ([], false)
+        var (members, actions): ([Members], [Effect.Action]) = ([], [])
         for file in files {
             let path = folder + "/" + file.name
-            var hasChanged = false
-            if isWriting, !global.dryRun {
+            let destination = FileDestination(path: path, mode: 0o644)
+            var action = Effect.Action.none
+            if isWriting, global.dryRun {
+                action = try destination.action(of: SecretBytes(utf8: file.text))
+            } else if isWriting {
                 if install { try Self.makeDirectory(folder) }
-                hasChanged = try FileDestination(path: path, mode: 0o644).write(SecretBytes(utf8: file.text))
+                action = try destination.write(SecretBytes(utf8: file.text))
             }
-            isChanged = isChanged || hasChanged
-            members.append(["name": file.name, "path": path, "content": file.text, "is_changed": hasChanged])
+            actions.append(action)
+            members.append(["name": file.name, "path": path, "content": file.text, "action": action.rawValue])
         }
         if isWriting, !global.dryRun { try SystemdUnits.makeDirectories() }
         let control = user ? "systemctl --user" : "systemctl"
@@ -83,7 +86,7 @@ struct SystemdUnitOptions: ParsableArguments {
         let written = files.map { "\(verb) \(TerminalSafe.text(folder + "/" + $0.name))" }
         let text = files.map { "# \(folder)/\($0.name)\n\($0.text)" }.joined(separator: "\n").dropLast()
         try output.emit(
-            Document(["units": members, "dry_run": global.dryRun]).telling(ofChange: isChanged),
+            Document(global.effect(actions.first { $0 != .none } ?? .none), ["units": members]),
             text: isWriting ? (written + next).joined(separator: "\n") : String(text))
     }
 
