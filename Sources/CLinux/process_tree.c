@@ -19,21 +19,6 @@ int keyfob_is_running(pid_t child) {
     return result == 0 && state.si_signo == 0;
 }
 
-int keyfob_is_pending(int status, int number) {
-    static const char name[] = "\nShdPnd:\t";
-    // The list of the user's groups comes before it.
-    char text[16384];
-    ssize_t count = pread(status, text, sizeof text - 1, 0);
-    if (count <= 0) return -1;
-    text[count] = 0;
-    const char *mask = strstr(text, name);
-    if (mask == NULL) return -1;
-    unsigned long long bits = 0;
-    for (mask += sizeof name - 1; *mask != 0 && *mask != '\n'; mask++)
-        bits = bits << 4 | (unsigned long long)(*mask <= '9' ? *mask - '0' : *mask - 'a' + 10);
-    return bits >> (number - 1) & 1;
-}
-
 int keyfob_has_children(void) {
     siginfo_t state;
     int result;

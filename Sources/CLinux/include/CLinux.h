@@ -50,10 +50,6 @@ int keyfob_close_from(posix_spawn_file_actions_t *actions, int first);
 /// Whether a child is still running. A child that has ended is not reaped.
 int keyfob_is_running(pid_t child);
 
-/// Whether a signal is pending in the process whose file status of /proc is open; -1 if it cannot be read.
-/// Safe in a handler of signals.
-int keyfob_is_pending(int status, int number);
-
 /// Whether this process has a child, also one that has ended and was not waited for.
 int keyfob_has_children(void);
 

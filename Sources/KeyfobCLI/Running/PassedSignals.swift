@@ -6,9 +6,10 @@ import Synchronization
 
 /// Passes signals on to the program that this process waits for.
 ///
-/// The program is in the process group of this process. So a signal that was sent to the group, as by Ctrl-C or `kill
-/// %1`, reaches it without help. A signal that was sent to this process alone was meant for the program too. Where
-/// `GroupSignals` cannot tell, those of the kernel (`SI_KERNEL`) are taken for signals of the group.
+/// The program is in the process group of this process. So a signal of the terminal, such as that of Ctrl-C, reaches
+/// it without help, and the kernel marks it as its own (`SI_KERNEL`). Only a hang-up may reach the leader of the
+/// session alone. All other signals were meant for the program too, and usually sent to this process alone; one that
+/// was sent to the whole group reaches the program twice.
 ///
 /// Uses signal handlers instead of signalfd(2), because threads of PKCS#11 modules do not block these signals.
 enum PassedSignals {
@@ -82,14 +83,9 @@ enum PassedSignals {
     private static func handle(_ number: Int32, isOfKernel: Bool) {
         let failure = errno
         defer { errno = failure }
-        let isOfGroup = GroupSignals.contains(number)
-        // The loop that waits for the program prepares for the next signal.
-        if isOfGroup == true { wake() }
         let identifier = program.load(ordering: .sequentiallyConsistent)
         guard identifier == 0 else {
-            // The program may have left the group.
-            let isReceived = isOfGroup ?? (isOfKernel && number != SIGHUP && number != SIGCONT)
-            if !isReceived || getpgid(identifier) != getpgrp() { kill(identifier, number) }
+            if !isOfKernel || number == SIGHUP || number == SIGCONT { kill(identifier, number) }
             return
         }
         early.bitwiseOr(1 << UInt64(number), ordering: .sequentiallyConsistent)

@@ -69,7 +69,6 @@ struct WaitedProgram {
             if let output { close(output) }
             if let error, error != output { close(error) }
         }
-        GroupSignals.begin()
         switch program.start(environment: environment, output: output, error: error, keeping: lock) {
         case .success(let identifier): self.identifier = identifier
         case .failure(let number): throw ProgramFailure(program.file, number.value)
@@ -101,7 +100,6 @@ struct WaitedProgram {
         var end: End?
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
         defer { buffer.wipe() }
-        defer { GroupSignals.end() }
         while end == nil || copies.contains(where: \.isOpen) {
             var entries = [pollfd(fd: changes, events: Int16(POLLIN), revents: 0)]
             // poll(2) ignores entries with a negative descriptor.
@@ -109,7 +107,6 @@ struct WaitedProgram {
             // At most a second: the caller may have blocked or ignored SIGCHLD.
             let count = unsafe poll(&entries, nfds_t(entries.count), 1000)
             while unsafe read(changes, &buffer, buffer.count) > 0 {}
-            GroupSignals.renew()
             end = end ?? state()
             // Programs in the background may keep the output open.
             if end != nil, PassedSignals.isToEnd { break }
