@@ -2,6 +2,7 @@
 #include "CLinux.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -82,4 +83,19 @@ int keyfob_peer_user(int descriptor, uid_t *user) {
     if (getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return -1;
     *user = peer.uid;
     return 0;
+}
+
+int keyfob_peer_address(int descriptor, unsigned char *address) {
+    struct sockaddr_un peer = {0};
+    socklen_t size = sizeof peer;
+    if (getpeername(descriptor, (struct sockaddr *)&peer, &size) != 0) return -1;
+    if (peer.sun_family != AF_UNIX) {
+        errno = EAFNOSUPPORT;
+        return -1;
+    }
+    size_t start = offsetof(struct sockaddr_un, sun_path);
+    size_t count = size > start ? size - start : 0;
+    if (count > KEYFOB_LOCAL_ADDRESS_SIZE) count = KEYFOB_LOCAL_ADDRESS_SIZE;
+    memcpy(address, peer.sun_path, count);
+    return (int)count;
 }

@@ -9,7 +9,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -74,24 +73,3 @@ int keyfob_socket_pair(int *ours, int *theirs) {
 }
 
 int keyfob_accept(int listening) { return accept4(listening, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC); }
-
-int keyfob_unix_peer(int socket, unsigned *user, unsigned char *address) {
-    struct sockaddr_un peer = {0};
-    struct ucred credentials;
-    socklen_t size = sizeof peer, size_of_credentials = sizeof credentials;
-    size_t count;
-    if (getpeername(socket, (struct sockaddr *)&peer, &size) != 0)
-        return -1;
-    if (peer.sun_family != AF_UNIX) {
-        errno = EAFNOSUPPORT;
-        return -1;
-    }
-    if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &size_of_credentials) != 0)
-        return -1;
-    count = size > offsetof(struct sockaddr_un, sun_path) ? size - offsetof(struct sockaddr_un, sun_path) : 0;
-    if (count > KEYFOB_UNIX_ADDRESS_SIZE)
-        count = KEYFOB_UNIX_ADDRESS_SIZE;
-    memcpy(address, peer.sun_path, count);
-    *user = credentials.uid;
-    return (int)count;
-}

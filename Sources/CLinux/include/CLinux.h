@@ -78,15 +78,6 @@ int keyfob_socket_pair(int *ours, int *theirs);
 /// Accepts a connection that is non-blocking and closed on exec.
 int keyfob_accept(int listening);
 
-/// The size of the address of a UNIX socket in bytes, without its family.
-#define KEYFOB_UNIX_ADDRESS_SIZE 108
-
-/// The peer of a connected UNIX socket: its user and address, by SO_PEERCRED and getpeername(2).
-///
-/// Returns the number of bytes of the address, of which `address` has room for KEYFOB_UNIX_ADDRESS_SIZE; 0 if the peer
-/// has no address; -1 with errno.
-int keyfob_unix_peer(int socket, unsigned *user, unsigned char *address);
-
 // MARK: Local sockets, unix(7)
 
 /// Creates a stream socket that listens at a path, with mode 0600, non-blocking and closed on exec.
@@ -104,6 +95,15 @@ int keyfob_local_path(int descriptor, char *path, size_t size);
 
 /// The user of the process at the other end of a local socket when it connected, by SO_PEERCRED.
 int keyfob_peer_user(int descriptor, uid_t *user);
+
+/// The size of the address of a local socket in bytes, without its family.
+#define KEYFOB_LOCAL_ADDRESS_SIZE 108
+
+/// The address of the other end of a local socket, by getpeername(2).
+///
+/// Returns the number of bytes of the address, of which `address` has room for KEYFOB_LOCAL_ADDRESS_SIZE; 0 if the
+/// other end has none; -1 with errno.
+int keyfob_peer_address(int descriptor, unsigned char *address);
 
 // MARK: The kernel's keyring
 

@@ -34,10 +34,10 @@ struct CredentialPeer: ~Copyable {
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         // The deadline of a write needs this.
         _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
-        var user: UInt32 = 0
-        var bytes = [UInt8](repeating: 0, count: Int(KEYFOB_UNIX_ADDRESS_SIZE))
-        let count = unsafe keyfob_unix_peer(descriptor, &user, &bytes)
-        guard count >= 0 else {
+        var user: uid_t = 0
+        var bytes = [UInt8](repeating: 0, count: Int(KEYFOB_LOCAL_ADDRESS_SIZE))
+        let count = unsafe keyfob_peer_address(descriptor, &bytes)
+        guard count >= 0, unsafe keyfob_peer_user(descriptor, &user) == 0 else {
             throw UsageError(
                 "descriptor 3 is not a connection: \(unsafe String(cString: strerror(errno))).",
                 hint: "The socket unit needs Accept=yes; a right one: keyfob systemd unit")
