@@ -33,9 +33,10 @@ public struct ACMEIssuer: CertificateIssuer {
         public var agreesToTerms: Bool
         /// The document root of a web server of the host, below which answers to HTTP-01 challenges are written.
         public var webRoot: String?
-        /// Where to answer HTTP-01 challenges without a web server: `PORT`, `ADDRESS:PORT` or `[ADDRESS]:PORT`.
+        /// The address for answers to HTTP-01 challenges without a web server: `PORT`, `ADDRESS:PORT` or
+        /// `[ADDRESS]:PORT`.
         public var listener: String?
-        /// Where to answer TLS-ALPN-01 challenges: `PORT`, `ADDRESS:PORT` or `[ADDRESS]:PORT`.
+        /// The address for answers to TLS-ALPN-01 challenges: `PORT`, `ADDRESS:PORT` or `[ADDRESS]:PORT`.
         public var tlsListener: String?
         /// A program with its arguments that makes and removes the TXT records of DNS-01 challenges.
         ///

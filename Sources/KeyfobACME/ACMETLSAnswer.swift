@@ -40,7 +40,7 @@ extension ACMEChallenge {
     }
 }
 
-/// What the connections of a TLS-ALPN-01 challenge have in common: the certificate and its key, in memory only.
+/// The parts that all connections of a TLS-ALPN-01 challenge use: the certificate and its key, in memory only.
 @safe final class ACMETLSServer: @unchecked Sendable {
     // Unchecked: the pointers never change, and libssl counts references to a context and locks it.
     fileprivate let context: OpaquePointer

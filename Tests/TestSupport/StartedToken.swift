@@ -17,7 +17,7 @@ public final class StartedToken: Sendable {
 
     /// The path of the module.
     public var module: String { exports.module }
-    /// What the module takes when it starts; empty if it takes nothing.
+    /// The parameters that the module takes when it starts; empty if it takes nothing.
     public var parameters: String { exports.parameters }
     /// The token's label.
     public var label: String { exports.label }

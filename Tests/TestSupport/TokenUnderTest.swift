@@ -14,7 +14,7 @@ public struct TokenUnderTest: Sendable {
     public let label: String
     /// The user's PIN.
     public let pin: String
-    /// What the module takes when it starts; empty if it takes nothing.
+    /// The parameters that the module takes when it starts; empty if it takes nothing.
     public let parameters: String
     private var existing: Set<[UInt8]>
 

@@ -100,7 +100,7 @@ extension Keychains {
             var configuration = former
             configuration.newName = newName
             try write(configuration)
-            // Of the two names, the one that exists counts.
+            // The name that exists counts.
             if isDefault { try writeDefault([newName, name]) }
             let target = directory(newName).filePath
             guard unsafe rename(directory(name).filePath, target) == 0 else {

@@ -118,7 +118,7 @@ struct AgentConfirmation: Sendable {
         guard unsafe tcgetattr(terminal.descriptor, &settings) == 0, settings.c_lflag & tcflag_t(ICANON) != 0 else {
             return false
         }
-        // What was typed before the question is not an answer to it.
+        // Text that was typed before the question is not an answer to it.
         tcflush(terminal.descriptor, TCIFLUSH)
         let lines = question.split(separator: "\n").joined(separator: "\n")
         do { try FileDescriptor.write("\(lines) [y/N] ", to: terminal.descriptor) } catch { return false }

@@ -1,4 +1,4 @@
-/// What a command does, or would do, to what it names: the members `action`, `changed` and `dry_run` of a document.
+/// The effect of a command or of its dry run: the members `action`, `changed` and `dry_run` of a document.
 ///
 /// The document of a change is created with its effect, so that no such document lacks these members.
 struct Effect: Equatable, Sendable {
@@ -9,7 +9,7 @@ struct Effect: Equatable, Sendable {
         case none
     }
 
-    /// What is done. A dry run has the action of the run.
+    /// The kind of the change. A dry run has the action of the run.
     let action: Action
 
     /// Whether the change was only asked for.

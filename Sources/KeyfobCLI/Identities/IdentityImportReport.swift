@@ -56,7 +56,7 @@ struct IdentityImportReport {
         isPlan = true
     }
 
-    /// What the import does.
+    /// The action of the import.
     var action: Effect.Action { isUnchanged ? .none : kept.isEmpty ? .create : .update }
 
     /// The members of the identity in a document.

@@ -3,7 +3,7 @@ import KeyfobManifest
 
 /// The installation of the helpers of a manifest, as `keyfob helper install --configure` does it.
 extension HelperEntry {
-    /// What is missing: the link by which the other program finds the helper, or its entry in the configuration.
+    /// The missing part: the link by which the other program finds the helper, or its entry in the configuration.
     ///
     /// - Throws: `KeychainError`; `refused` if the link belongs to another program, and the errors of reading the
     ///   configuration.

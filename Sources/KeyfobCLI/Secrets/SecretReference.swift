@@ -26,7 +26,7 @@ struct SecretReference {
     var keychain: String?
     /// The options that choose among items of one name.
     var choice = PasswordChoice()
-    /// What is meant of the item.
+    /// The field of the item.
     var field = Field.secret
 
     /// Whether a text begins like a reference.

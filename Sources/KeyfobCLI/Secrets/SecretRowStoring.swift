@@ -44,7 +44,7 @@ struct SecretRowStoring {
     /// The number of rows that were stored or needed no change.
     var count: Int { counts.values.reduce(0, +) }
 
-    /// What was done: `create` if a password is new.
+    /// The action: `create` if a password is new.
     var action: Effect.Action {
         counts[.create] != nil ? .create : counts[.update] != nil ? .update : Effect.Action.none
     }

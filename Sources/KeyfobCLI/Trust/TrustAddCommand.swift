@@ -115,7 +115,7 @@ struct TrustAddCommand: OutputCommand {
             sentence: "\"\(TerminalSafe.text(keychain.name))\" now trusts \"\(subject)\" for \(words).\(hint)")
     }
 
-    /// What changes the usages that a certificate is trusted for.
+    /// The action that changes the usages for which a certificate is trusted.
     private static func action(from before: [String], to after: [String]) -> Effect.Action {
         Set(before) == Set(after) ? .none : before.isEmpty ? .create : .update
     }

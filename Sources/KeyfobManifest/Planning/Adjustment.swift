@@ -1,6 +1,6 @@
 import Keyfob
 
-/// What changes about a stored key, identity or certificate while its key stays.
+/// A change of a stored key, identity or certificate whose key stays.
 package struct Adjustment: Sendable {
     let item: Item
     /// The new name.

@@ -57,7 +57,7 @@ package struct Change: Sendable {
     package let operation: Operation
     /// The programs to run after the change.
     package let hooks: [HookEntry]
-    /// What changes about the item while its value or key stays; made before the operation.
+    /// The changes of the item whose value or key stays; made before the operation.
     let adjustment: Adjustment?
 
     /// Whether the change makes a new key for an identity.

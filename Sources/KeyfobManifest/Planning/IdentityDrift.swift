@@ -22,7 +22,7 @@ struct IdentityDrift {
         return policy == stored.policy ? nil : policy
     }
 
-    /// What the policy differs in.
+    /// The differences of the policy.
     var policyDifferences: [Change.Difference] {
         guard let new = policy, let old = stored.policy else { return [] }
         var found: [Change.Difference] = []

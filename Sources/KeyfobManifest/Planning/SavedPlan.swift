@@ -107,7 +107,7 @@ extension Plan {
 }
 
 extension Change {
-    /// What identifies the change, without values that depend on the time, such as an age.
+    /// The identity of the change, without values that depend on the time, such as an age.
     fileprivate var words: [String] {
         [kind.rawValue, name, action.rawValue] + differences.map(\.member)
             + items.map { item in

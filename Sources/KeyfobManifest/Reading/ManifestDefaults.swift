@@ -1,6 +1,6 @@
 import Keyfob
 
-/// What holds for keys and identities of a manifest that do not say otherwise.
+/// The settings of keys and identities of a manifest that have none of their own.
 struct ManifestDefaults {
     /// The kind of keys, and whether they may leave the token.
     let key: Record?

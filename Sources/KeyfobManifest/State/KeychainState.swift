@@ -17,7 +17,7 @@ package struct KeychainState: Sendable {
     package var imports: [String: ImportedIdentity] = [:]
     /// The certificates, in DER, that all programs of the machine trust, among those that the manifest names.
     package var systemAnchors: Set<Data> = []
-    /// What the helpers of the manifest lack, such as `link`.
+    /// The parts that the helpers of the manifest lack, such as `link`.
     package var missingOfHelpers: [HelperEntry: [String]] = [:]
     package var record = ManifestRecord()
 

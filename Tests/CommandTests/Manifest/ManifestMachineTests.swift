@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What a manifest changes outside the keychain.
+/// The changes of a manifest outside the keychain.
 @Suite struct ManifestMachineTests {
     @Test func `helpers are linked and configured once`() throws {
         let home = try ManifestHome()
