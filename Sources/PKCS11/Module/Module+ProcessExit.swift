@@ -31,7 +31,9 @@ extension Module {
     }
 
     /// The deadline of all handlers together; it starts with the first one.
-    private static let lastMoment = Deadline.after(.seconds(1))
+    ///
+    /// On a busy machine, threads that sign have not left SoftHSM after one second.
+    private static let lastMoment = Deadline.after(.seconds(5))
 
     /// The process that is ending and the thread that ends it; 0 for none. The process is kept because a child may be
     /// forked while the parent is ending.
