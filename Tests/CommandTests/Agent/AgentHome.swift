@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A user with keys on the token: `deploy`, which the tests serve, and `other`, which they do not.
-struct AgentHome {
+struct AgentHome: ScriptHome {
     let home: TestHome
 
     /// - Parameter keys: Whether the two keys are made.
@@ -26,22 +26,6 @@ struct AgentHome {
 
     /// The path of a file of the test.
     func file(_ name: String) -> String { home.directory.file(name) }
-
-    /// Runs a script of sh in the test's directory.
-    func run(_ script: String, environment more: [String: String] = [:]) throws -> Tool.Result {
-        try Tool(
-            "/bin/sh", ["-euc", "cd \"$1\"; " + script, "sh", home.directory.path],
-            environment: environment.merging(more) { $1 }
-        ).run()
-    }
-
-    /// Runs a script of sh in the test's directory; its failure is a failure of the test.
-    @discardableResult
-    func shell(_ script: String, environment more: [String: String] = [:]) throws -> String {
-        let result = try run(script, environment: more)
-        try #require(result.status == 0, "\(result.output)\(result.error)")
-        return result.output
-    }
 
     /// Runs a script with an agent in the background, which ends with the script.
     @discardableResult

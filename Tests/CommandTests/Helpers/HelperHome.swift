@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A user with an unattended keychain, in whose `PATH` the helpers are.
-struct HelperHome {
+struct HelperHome: ScriptHome {
     let home: TestHome
 
     init() throws { self.init(try TestHome.unattended()) }
@@ -51,22 +51,6 @@ struct HelperHome {
         try Tool(
             file("bin/" + program), arguments, environment: environment.merging(more) { $1 }, input: Data(input.utf8)
         ).run()
-    }
-
-    /// Runs a script of sh in the test's directory.
-    func run(_ script: String, environment more: [String: String] = [:]) throws -> Tool.Result {
-        try Tool(
-            "/bin/sh", ["-euc", "cd \"$1\"; " + script, "sh", home.directory.path],
-            environment: environment.merging(more) { $1 }
-        ).run()
-    }
-
-    /// Runs a script of sh in the test's directory; its failure is a failure of the test.
-    @discardableResult
-    func shell(_ script: String, environment more: [String: String] = [:]) throws -> String {
-        let result = try run(script, environment: more)
-        try #require(result.status == 0, "\(result.output)\(result.error)")
-        return result.output
     }
 
     /// The accounts and addresses of all passwords.
