@@ -30,8 +30,8 @@ struct AgentConfirmation: Sendable {
             way = .terminal
         } else {
             let absence = isDetached
-                ? "there is no program that asks, and an agent in the background has no terminal"
-                : "there is neither a program that asks nor a terminal"
+                ? "SSH_ASKPASS names no program, and an agent in the background has no terminal"
+                : "SSH_ASKPASS names no program, and this process has no terminal"
             throw KeychainError(
                 .refused, "--confirm has no way to ask: \(terminal.mayAsk ? absence : "questions are turned off").",
                 hint: terminal.mayAsk

@@ -55,7 +55,7 @@ struct Clipboard {
         let isX11 = Environment.nonEmpty("DISPLAY") != nil
         guard isWayland || isX11 else {
             throw KeychainError(
-                .failed, "there is no clipboard here: neither WAYLAND_DISPLAY nor DISPLAY is set.",
+                .failed, "cannot use a clipboard: neither WAYLAND_DISPLAY nor DISPLAY is set.",
                 hint: "Run the command in a terminal of the desktop, or leave out --copy to print the value.")
         }
         let programs = (isWayland ? [Program.wlClipboard] : []) + (isX11 ? [.xclip, .xsel] : [])

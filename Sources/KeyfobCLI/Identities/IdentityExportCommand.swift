@@ -44,7 +44,7 @@ struct IdentityExportCommand: ParsableCommand, ContentWriter {
                 remedies: [Remedy("Use it in place", .showURI(label)), Remedy("Public parts", .exportChain(label))],
                 details: ["key": label, "token": keychain.tokenLabel])
         }
-        /// The document about the file; its content is printed only if there is no file.
+        /// The document about the file. It has the content only if no file is written.
         func document(_ action: Effect.Action, bytes: Int? = nil, content: Data? = nil) -> Document {
             Document(
                 global.effect(action),

@@ -4,7 +4,7 @@ import KeyfobACME
 
 /// Asks the issuers of identities when they want to renew them.
 enum RenewalQuestions {
-    /// Asks for each identity that is not due yet, if the last answer of its issuer is no longer valid.
+    /// Asks the issuers of identities that are not due yet and whose last answers have expired.
     ///
     /// A server that does not answer is asked once, and reported with `-v` only: its identities are renewed at the
     /// usual time then.

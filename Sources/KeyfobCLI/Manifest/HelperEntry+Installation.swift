@@ -29,7 +29,7 @@ extension HelperEntry {
     /// Runs `body` with the state of the helper, and adds the place in the manifest to its errors.
     private func explaining<Result>(_ body: (HelperReport) throws -> Result) throws -> Result {
         // The form of a manifest has only these words.
-        guard let program = HelperProgram(rawValue: name) else { preconditionFailure("there is no helper \(name)") }
+        guard let program = HelperProgram(rawValue: name) else { preconditionFailure("unknown helper \(name)") }
         do {
             return try body(
                 HelperReport(
