@@ -30,7 +30,8 @@ struct ClipboardTarget {
             }
             try clipboard.copy(secret)
         }
-        let document = Document(members + ["copied": !isDryRun, "clears_at": end, "dry_run": isDryRun])
+        let document = Document(
+            Effect(.none, isDryRun: isDryRun), members + ["copied": !isDryRun, "clears_at": end])
         let start = isDryRun ? "Would copy" : "Copied"
         let limit = time > .zero ? ", for \(Int((time / .seconds(1)).rounded(.up))) s" : ""
         try output.emit(document, sentence: "\(start) \(TerminalSafe.text(name)) to the clipboard\(limit).")
