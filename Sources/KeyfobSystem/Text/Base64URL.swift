@@ -32,25 +32,8 @@ package enum Base64URL {
         unsafe text.withUnsafeBytes { bytes -> SecretBytes? in
             var count = bytes.count
             while count > 0, unsafe bytes[count - 1] == 0x3D { count -= 1 }
-            guard count % 4 != 1, bytes.count - count < 3 else { return nil }
-            var isText = true
-            let decoded = unsafe SecretBytes(count: count / 4 * 3 + max(0, count % 4 - 1)) { target in
-                var (group, filled) = (UInt32(0), 0)
-                var place = 0
-                for index in 0..<count {
-                    guard let value = unsafe value(of: bytes[index]) else {
-                        isText = false
-                        return
-                    }
-                    group = group << 6 | value
-                    filled += 6
-                    guard filled >= 8 else { continue }
-                    filled -= 8
-                    unsafe target[place] = UInt8(truncatingIfNeeded: group >> UInt32(filled))
-                    place += 1
-                }
-            }
-            return isText ? decoded : nil
+            guard bytes.count - count < 3 else { return nil }
+            return unsafe LetterDecoding.decode(.init(rebasing: bytes.prefix(count)), bits: 6, value: value)
         }
     }
 
