@@ -152,7 +152,8 @@ let package = Package(
         .testTarget(
             name: "KeyfobX509Tests",
             dependencies: [
-                "KeyfobX509", "Keyfob", "KeyfobTesting", "KeyfobPrimitives", "KeyfobOpenSSL", "TestSupport",
+                "KeyfobX509", "KeychainServices", "Keyfob", "KeyfobTesting", "KeyfobPrimitives", "KeyfobOpenSSL",
+                "TestSupport",
                 .product(name: "X509", package: "swift-certificates", condition: .when(traits: ["X509"])),
                 .product(name: "SwiftASN1", package: "swift-asn1", condition: .when(traits: ["X509"])),
             ]

@@ -2,7 +2,7 @@
 import PackageDescription
 
 // Unchanged code for Apple's Security framework, as a package that uses Keyfob builds it: in Swift 5 mode and in Swift
-// 6 mode, beside swift-certificates, which has branches for Apple's framework. `Scripts/test-porting` runs it.
+// 6 mode. `Scripts/test-porting` runs it.
 //
 // The documentation names the one flag that such a package needs. Only the targets that import Security have it.
 let security: [SwiftSetting] = [.unsafeFlags(["-module-alias", "Security=KeychainServices"])]
@@ -11,8 +11,6 @@ let package = Package(
     name: "keyfob-porting",
     dependencies: [
         .package(name: "keyfob", path: "../.."),
-        .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
-        .package(url: "https://github.com/apple/swift-crypto", "3.12.3"..<"6.0.0"),
     ],
     targets: [
         .executableTarget(
@@ -27,16 +25,6 @@ let package = Package(
             dependencies: [.product(name: "KeychainServices", package: "keyfob")],
             path: "Sources/PortedSwift6",
             swiftSettings: security + [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]
-        ),
-        .executableTarget(
-            name: "beside-certificates",
-            dependencies: [
-                .product(name: "KeychainServices", package: "keyfob"),
-                .product(name: "X509", package: "swift-certificates"),
-                .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            path: "Sources/BesideCertificates",
-            swiftSettings: [.treatAllWarnings(as: .error)]
         ),
     ]
 )
