@@ -25,7 +25,7 @@ package final class SSHAgent: Sendable {
         var lock: (hash: SecretBytes, salt: [UInt8])?
         /// Whether an attempt to lock or unlock is in progress.
         var isChangingLock = false
-        /// The number of wrong passphrases since the agent was locked.
+        /// The number of wrong passphrases since the last right one.
         var wrongPassphrases = 0
     }
 
@@ -88,6 +88,9 @@ package final class SSHAgent: Sendable {
         case .unlock, .unsupported: return .failure
         }
     }
+
+    /// Whether an attempt to lock or unlock is in progress.
+    var isChangingLock: Bool { state.withLock { $0.isChangingLock } }
 
     private var isLocked: Bool { state.withLock { $0.lock != nil } }
 

@@ -93,17 +93,16 @@ struct SSHAgentConnections {
     }
 
     private mutating func accept() {
+        let idle = clients.indices.filter { clients[$0].isIdle }
+        let isFull = clients.count >= SSHAgentServer.Limit.connections
+        // An idle client may have sent a request since poll(2). The new client stays in the kernel's queue.
+        guard !isFull || !idle.isEmpty else { return }
         guard let descriptor = server.listener.accept() else {
             // The client stays in the queue, so that poll(2) would return at once, again and again.
             if [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(errno) { usleep(Self.shortage) }
             return
         }
-        if clients.count >= SSHAgentServer.Limit.connections {
-            let idle = clients.indices.filter { clients[$0].isIdle }
-            guard let oldest = idle.min(by: { clients[$0].idleSince < clients[$1].idleSince }) else {
-                close(descriptor)
-                return
-            }
+        if isFull, let oldest = idle.min(by: { clients[$0].idleSince < clients[$1].idleSince }) {
             clients[oldest].isOver = true
             disconnect()
         }

@@ -4,7 +4,7 @@ package import KeyfobOpenSSL
 package struct SSHAgentKey: Sendable {
     /// The public key in the form that the protocol sends.
     package let blob: [UInt8]
-    /// The name that lists of the agent show.
+    /// The name that lists of the agent show, without control characters: lists have one line for each key.
     package let comment: String
     /// The type of the key.
     let algorithm: KeyAlgorithm
@@ -18,7 +18,7 @@ package struct SSHAgentKey: Sendable {
     ) {
         guard let blob = OpenSSHKey.blob(of: publicKey) else { return nil }
         self.blob = blob
-        self.comment = comment
+        self.comment = TerminalSafe.text(comment)
         algorithm = publicKey.algorithm
         self.sign = sign
     }

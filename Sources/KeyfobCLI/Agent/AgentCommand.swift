@@ -154,7 +154,7 @@ struct AgentCommand: OutputCommand {
     /// Tells on standard error what was refused or failed, and with `-v` also which keys signed.
     private static func tell(_ event: SSHAgent.Event, _ output: Output) {
         guard output.isForPeople else { return }
-        func name(_ key: SSHAgentKey) -> String { "\"\(TerminalSafe.text(key.comment))\"" }
+        func name(_ key: SSHAgentKey) -> String { "\"\(key.comment)\"" }
         switch event {
         case .failed(let key, let error):
             // Not `write`, which ends the process if standard error was closed.
@@ -163,7 +163,8 @@ struct AgentCommand: OutputCommand {
         case .refusedAlgorithm(let key):
             StandardError.writeLast("keyfob: a signature of key \(name(key)) with SHA-1 was refused.\n")
         case .denied(let key):
-            StandardError.writeLast("keyfob: the use of key \(name(key)) was not allowed.\n")
+            StandardError.writeLast(
+                "keyfob: the use of key \(name(key)) was not allowed, or SSH_ASKPASS and the terminal could not ask.\n")
         case .signed(let key) where output.verbosity > 0:
             StandardError.writeLast("keyfob: key \(name(key)) signed.\n")
         case .signed: return

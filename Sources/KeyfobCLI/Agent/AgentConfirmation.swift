@@ -1,4 +1,5 @@
 import CLinux
+import Foundation
 import Glibc
 import Keyfob
 import KeyfobPrimitives
@@ -50,7 +51,8 @@ struct AgentConfirmation: Sendable {
         guard case .found(let file) = ProgramLookup.find(Environment.nonEmpty("SSH_ASKPASS") ?? "ssh-askpass") else {
             return nil
         }
-        return file
+        // An agent in the background changes its directory.
+        return URL(fileURLWithPath: file).path
     }
 
     /// Whether the person allows one use of a key. No answer, and a question that cannot be asked, mean no.
@@ -81,7 +83,7 @@ struct AgentConfirmation: Sendable {
         }
         defer { release() }
         // The same text as ssh-agent's.
-        let question = "Allow use of key \(TerminalSafe.text(key.comment))?\nKey fingerprint \(key.fingerprint)."
+        let question = "Allow use of key \(key.comment)?\nKey fingerprint \(key.fingerprint)."
         let deadline = Deadline.after(Self.limit)
         switch way {
         case .program(let program): return Self.ask(question, with: program, deadline, isStopped)
@@ -99,8 +101,8 @@ struct AgentConfirmation: Sendable {
     ) -> Bool {
         do {
             let result = try ProgramRun.run(
-                ["env", "SSH_ASKPASS_PROMPT=confirm", program, question], limit: 4096, deadline: deadline,
-                isStopped: isStopped)
+                ["/bin/sh", "-c", "SSH_ASKPASS_PROMPT=confirm exec \"$@\"", "sh", program, question], limit: 4096,
+                deadline: deadline, isStopped: isStopped)
             let answer = String(decoding: result.output, as: UTF8.self).prefix { !$0.isNewline }
             return result.status == 0 && (answer.isEmpty || answer.lowercased() == "yes")
         } catch {
@@ -120,8 +122,7 @@ struct AgentConfirmation: Sendable {
         }
         // Text that was typed before the question is not an answer to it.
         tcflush(terminal.descriptor, TCIFLUSH)
-        let lines = question.split(separator: "\n").joined(separator: "\n")
-        do { try FileDescriptor.write("\(lines) [y/N] ", to: terminal.descriptor) } catch { return false }
+        do { try FileDescriptor.write("\(question) [y/N] ", to: terminal.descriptor) } catch { return false }
         while !deadline.hasPassed, !isStopped() {
             var entry = pollfd(fd: terminal.descriptor, events: Int16(POLLIN), revents: 0)
             guard unsafe poll(&entry, 1, 200) > 0 else { continue }

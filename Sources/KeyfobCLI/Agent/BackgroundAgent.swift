@@ -34,20 +34,23 @@ enum BackgroundAgent {
         case .success(let number): identifier = number
         case .failure(let number): throw KeychainError.file("start", "the agent", number.value)
         }
-        // A signal to this process ends the agent until it serves.
+        // A signal to this process ends the agent until the caller has its variables: no program could find it.
         let target = RunningChildren.target(identifier, isGroup: false)
         RunningChildren.add(target, since: earlier)
-        let text = try result.read(limit: 1 << 20)
-        RunningChildren.remove(target)
+        defer { RunningChildren.remove(target) }
+        let text: SecretBytes
+        do {
+            text = try result.read(limit: 1 << 20)
+            try StandardOutput.write(text)
+        } catch {
+            kill(identifier, SIGTERM)
+            throw error
+        }
         guard !text.isEmpty else {
+            RunningChildren.remove(target)
             var status: Int32 = 0
             while unsafe waitpid(identifier, &status, 0) < 0, errno == EINTR {}
             throw (status & 0x7F == 0 ? ExitStatus(rawValue: status >> 8) : .signalled(status & 0x7F)).code
-        }
-        do { try StandardOutput.write(text) } catch {
-            // No program could find it.
-            kill(identifier, SIGTERM)
-            throw error
         }
     }
 

@@ -7,7 +7,8 @@ import KeyfobPrimitives
 enum FileDescriptor {
     /// Writes all bytes.
     ///
-    /// If the reader has closed its end, the process ends with SIGPIPE, even if SIGPIPE is ignored or blocked.
+    /// If the reader has closed its end, the process ends with SIGPIPE, even if SIGPIPE is ignored or blocked. The
+    /// programs that it has started end before.
     ///
     /// - Throws: `KeychainError.diskFull` if there is no space left, otherwise `fileUnavailable` with the system's
     ///   reason.
@@ -62,6 +63,7 @@ enum FileDescriptor {
     /// Some PKCS#11 modules ignore SIGPIPE when they are loaded. Without this, `keyfob cert ls | head -1` would print
     /// an error message.
     private static func endByPipeSignal() -> Never {
+        RunningChildren.end()
         signal(SIGPIPE, SIG_DFL)
         raise(SIGPIPE)
         // Reached if the parent process has blocked SIGPIPE.

@@ -7,7 +7,7 @@ package import Foundation
     package let descriptor: Int32
     /// The path; `nil` for a socket of the caller that has none.
     package let path: String?
-    /// The file of the socket, if this process made it.
+    /// The file of the socket; `nil` for a socket of the caller.
     private let file: FileIdentity?
 
     private struct FileIdentity: Equatable {
@@ -99,11 +99,15 @@ package import Foundation
     }
 
     /// Stops listening, and removes the file of the socket if this process made it. Call it once.
+    ///
+    /// The socket of a caller goes on listening: systemd starts the next process when a client connects.
     package func close() {
-        // Removed first, so that a client finds no socket instead of one that does not accept.
-        if let path, let file, FileIdentity(path) == file { unsafe unlink(path) }
-        // A child process that another thread has just forked has a copy of the descriptor until it calls exec(2).
-        shutdown(descriptor, Int32(SHUT_RDWR))
+        if let file {
+            // Removed first, so that a client finds no socket instead of one that does not accept.
+            if let path, FileIdentity(path) == file { unsafe unlink(path) }
+            // A child process that another thread has just forked has a copy of the descriptor until it calls exec(2).
+            shutdown(descriptor, Int32(SHUT_RDWR))
+        }
         Foundation.close(descriptor)
     }
 

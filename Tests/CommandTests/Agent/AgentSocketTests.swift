@@ -124,6 +124,40 @@ import Testing
         #expect(wrong.status == 2 && wrong.error.contains("not a local stream socket"), "\(wrong)")
     }
 
+    @Test func `the socket of systemd serves the next agent after one has ended`() throws {
+        let home = try AgentHome()
+        try home.home.directory.write(
+            """
+            import os, socket, subprocess, sys
+            listener = socket.socket(socket.AF_UNIX)
+            listener.bind("socket")
+            listener.listen(8)
+            for turn in range(2):
+                child = os.fork()
+                if child == 0:
+                    os.dup2(listener.fileno(), 3)
+                    os.set_inheritable(3, True)
+                    os.environ.update(LISTEN_FDS="1", LISTEN_PID=str(os.getpid()))
+                    os.execvp("keyfob", ["keyfob", "agent", "--ssh", "deploy", "--quiet"])
+                # Waits until the agent serves it.
+                listed = subprocess.run(["ssh-add", "-L"], env={**os.environ, "SSH_AUTH_SOCK": "socket"}, capture_output=True)
+                print(len(listed.stdout.splitlines()), flush=True)
+                os.kill(child, 15)
+                print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+            """.utf8, to: "manager.py")
+        #expect(try home.shell("python3 manager.py 2>errors | grep -v '^SSH_'") == "1\n0\n1\n0\n")
+    }
+
+    @Test func `an agent in the background ends if its caller has gone`() throws {
+        let output = try AgentHome().shell(
+            """
+            sh -c 'keyfob agent --ssh deploy; echo $? >status' | true
+            until [ -s status ]; do sleep 0.05; done; cat status
+            ls run/keyfob | grep -c ssh-agent || true
+            """)
+        #expect(output == "141\n0\n")
+    }
+
     @Test(.enabled(if: geteuid() == 0, "needs another user"))
     func `a process of another user is disconnected, whatever the mode of the socket is`() throws {
         let home = try AgentHome()

@@ -130,6 +130,18 @@ import Testing
         #expect(lines.last?.hasPrefix("ecdsa-sha2-nistp256 ") == true, "\(output)")
     }
 
+    @Test func `a label with control characters is one line of a list`() throws {
+        let home = try AgentHome()
+        let output = try home.shell(
+            """
+            label=$(printf 'x\\nssh-ed25519 AAAA evil')
+            keyfob key generate "$label" >/dev/null
+            keyfob agent --ssh "$label" -- ssh-add -L
+            """)
+        #expect(output.split(separator: "\n").count == 1, "\(output)")
+        #expect(output.hasSuffix(" x\\nssh-ed25519 AAAA evil\n"), "\(output)")
+    }
+
     // MARK: Lifetime and consent
 
     @Test func `keys vanish at the end of the lifetime, and the agent stays`() throws {
@@ -150,8 +162,9 @@ import Testing
     @Test(arguments: [("exit 0", 0), ("echo yes", 0), ("echo no", 255), ("exit 1", 255), ("kill $$", 255)] as [(String, Int32)])
     func `the program of SSH_ASKPASS decides about each use`(answer: String, status: Int32) throws {
         let home = try AgentHome()
+        // The shell would take the name for an assignment.
         let askpass = try home.home.directory.writeProgram(
-            "printf '%s|' \"$SSH_ASKPASS_PROMPT\" \"$@\" >>asked\n\(answer)\n", to: "askpass")
+            "printf '%s|' \"$SSH_ASKPASS_PROMPT\" \"$@\" >>asked\n\(answer)\n", to: "ask=pass")
         try home.shell("keyfob key pub deploy --format ssh >deploy.pub; echo text >text")
         let result = try home.run(
             "keyfob agent --ssh deploy --confirm -- sh -c 'ssh-add -L >/dev/null; \(Self.sign)'",
