@@ -25,14 +25,14 @@ struct ServedCredential: ExpressibleByArgument {
     }
 
     /// The argument that makes it.
-    var text: String { "\(unit)/\(name)=\(item)" }
+    var text: String { "\(place)=\(item)" }
 
-    /// Whether a credential of a unit is this one.
-    func concerns(_ name: String, of unit: String) -> Bool {
-        guard self.name.isIdentical(to: name) else { return false }
-        if self.unit.isIdentical(to: unit) { return true }
-        guard let at = unit.firstIndex(of: "@"), let dot = unit.lastIndex(of: "."), at < dot else { return false }
-        return self.unit.isIdentical(to: String(unit[...at] + unit[dot...]))
+    /// The unit and the name.
+    var place: String { "\(unit)/\(name)" }
+
+    /// Whether this is a credential of a unit, by the very names.
+    func isCredential(_ name: String, of unit: String) -> Bool {
+        self.name.isIdentical(to: name) && self.unit.isIdentical(to: unit)
     }
 }
 
@@ -42,14 +42,21 @@ struct ServedCredential: ExpressibleByArgument {
 struct CredentialMap {
     private(set) var credentials: [ServedCredential]
 
-    /// - Throws: `KeychainError`; `unsafeFile` for a file that other users can change, `unsupportedFormat` with the
-    ///   line of an error in it, `fileUnavailable`.
+    /// - Throws: `KeychainError`; `unsafeFile` for a file that other users can change or replace, `unsupportedFormat`
+    ///   with the line of an error in it, `fileUnavailable`. `UsageError` if two options name one credential.
     init(_ credentials: [ServedCredential], file: FileArgument?, waiting timeout: TimeSpan?) throws {
-        self.credentials = credentials
+        self.credentials = []
+        for credential in credentials {
+            guard item(of: credential) == nil else {
+                throw UsageError(
+                    "the credential \(credential.place) is named twice.", hint: "Give one --serve for each credential.")
+            }
+            self.credentials.append(credential)
+        }
         guard let file else { return }
-        try Self.requireOwn(file)
+        if file.path != "-" { try Self.requireOwn(file.path) }
         let text = String(decoding: try file.read(waiting: timeout), as: UTF8.self)
-        for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+        for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
             let line = line.trimmingCharacters(in: .whitespaces)
             guard !line.isEmpty, !line.hasPrefix("#") else { continue }
             guard let credential = ServedCredential(argument: line) else {
@@ -59,24 +66,38 @@ struct CredentialMap {
                     hint: "Example: nginx.service/db-password=db/prod",
                     details: ["file": file.path, "line": String(index + 1)])
             }
+            guard item(of: credential) == nil else {
+                throw KeychainError(
+                    .unsupportedFormat,
+                    "\(TerminalSafe.text(file.name)), line \(index + 1): \(credential.place) is named twice.",
+                    hint: "Keep one line for each credential.",
+                    details: ["file": file.path, "line": String(index + 1)])
+            }
             self.credentials.append(credential)
         }
     }
 
-    /// The item of a credential; `nil` if the unit may not have it.
-    func item(of name: String, for unit: String) -> String? {
-        credentials.first { $0.concerns(name, of: unit) }?.item
+    private func item(of credential: ServedCredential) -> String? {
+        credentials.first { $0.isCredential(credential.name, of: credential.unit) }?.item
     }
 
-    /// Refuses a file that another user can change: it says which service gets which secret.
-    private static func requireOwn(_ file: FileArgument) throws {
+    /// The item of a credential; `nil` if the unit may not have it.
+    ///
+    /// A credential of the unit itself comes before one of its template.
+    func item(of name: String, for unit: String) -> String? {
+        if let own = credentials.first(where: { $0.isCredential(name, of: unit) }) { return own.item }
+        guard let at = unit.firstIndex(of: "@"), let dot = unit.lastIndex(of: "."), at < dot else { return nil }
+        let template = String(unit[...at] + unit[dot...])
+        return credentials.first { $0.isCredential(name, of: template) }?.item
+    }
+
+    /// Refuses a file that another user can change or replace: it says which service gets which secret.
+    private static func requireOwn(_ path: String) throws {
+        try PrivateFile.requireUnwritableByOthers(path)
         var status = stat()
-        guard file.path != "-", unsafe stat(file.path, &status) == 0 else { return }
-        guard status.st_uid == 0 || status.st_uid == geteuid(), status.st_mode & (S_IWGRP | S_IWOTH) == 0 else {
-            throw KeychainError(
-                .unsafeFile, "\(TerminalSafe.text(file.path)) can be changed by other users.",
-                hint: "chmod go-w \(ShellWord.quoted(file.path)); it must belong to root or to you.",
-                details: ["file": file.path])
-        }
+        guard unsafe stat(path, &status) == 0, status.st_uid != 0, status.st_uid != geteuid() else { return }
+        throw KeychainError(
+            .unsafeFile, "\(TerminalSafe.text(path)) belongs to another user.",
+            hint: "Give it to root: chown root \(ShellWord.quoted(path))", details: ["file": path])
     }
 }

@@ -25,11 +25,7 @@ struct SystemdCredential: OutputCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(_ output: Output) throws {
-        guard !served.isEmpty else {
-            throw UsageError(
-                "no credentials are named.",
-                hint: "Name some: --serve UNIT/CREDENTIAL=ITEM, or --map FILE with such lines")
-        }
+        try served.check()
         let map = try CredentialMap(served.serve, file: served.map, waiting: global.timeout)
         let peer = try CredentialPeer.accepted()
         guard let item = map.item(of: peer.credential, for: peer.unit) else {
@@ -64,6 +60,10 @@ struct ServedOptions: ParsableArguments {
     @Option(help: ArgumentHelp("A file with such lines, which only you and root may change.", valueName: "file"))
     var map: FileArgument?
 
-    /// Whether no credential is named.
-    var isEmpty: Bool { serve.isEmpty && map == nil }
+    /// - Throws: `UsageError` if no credential is named.
+    func check() throws {
+        guard serve.isEmpty, map == nil else { return }
+        throw UsageError(
+            "no credentials are named.", hint: "Name some: --serve UNIT/CREDENTIAL=ITEM, or --map FILE with such lines")
+    }
 }

@@ -32,6 +32,7 @@ struct SystemdTimer: OutputCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
+        guard !write.contains("") else { throw ValidationError("--write takes a directory.") }
         guard !schedule.isEmpty, !schedule.contains(where: \.isNewline) else {
             throw ValidationError("--schedule takes times of systemd.time(7), such as hourly or '*-*-* 04:00'.")
         }

@@ -23,15 +23,16 @@ struct SystemdUnit: OutputCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(_ output: Output) throws {
-        guard !served.isEmpty else {
-            throw UsageError(
-                "no credentials are named.",
-                hint: "Name some: --serve UNIT/CREDENTIAL=ITEM, or --map FILE with such lines")
+        try served.check()
+        guard served.map?.path != "-" else {
+            throw UsageError("the service cannot read the map from this input.", hint: "Name its file: --map FILE")
         }
         let units = try options.units(global)
         // The file may be written later; its errors are found now if it exists.
         if let map = served.map, FileManager.default.fileExists(atPath: map.path) {
-            _ = try CredentialMap([], file: map, waiting: global.timeout)
+            _ = try CredentialMap(served.serve, file: map, waiting: global.timeout)
+        } else {
+            _ = try CredentialMap(served.serve, file: nil, waiting: nil)
         }
         try options.emit(
             units.credentials(served), of: units, starting: "keyfob-credentials.socket",

@@ -43,14 +43,48 @@ struct SystemdUnitOptions: ParsableArguments {
     /// - Throws: The errors of `GlobalOptions.openKeychain`.
     func units(_ global: GlobalOptions, writable: [String] = []) throws -> SystemdUnits {
         let keychain = try global.openKeychain()
-        var selection = ["--keychain", keychain.name]
-        if let source = global.pinSource { selection += ["--pin-source", source] }
         let pin = pinFile.map { ($0, false) } ?? encryptedPinFile.map { ($0, true) }
+        let source = try pinSource(global).map { ["--pin-source", $0] } ?? []
         return SystemdUnits(
-            program: try HelperLink.target, isForUser: user, selection: selection,
+            program: try HelperLink.target, isForUser: user, selection: ["--keychain", keychain.name] + source,
             pin: pin.map { (URL(fileURLWithPath: $0.0).path, $0.1) },
             isSoftHSM: keychain.configuration.module == .softHSM,
             writable: writable.map { URL(fileURLWithPath: $0).path })
+    }
+
+    /// The PIN source of the service; `nil` for that of the keychain.
+    ///
+    /// - Throws: `UsageError` for a source of `--pin-source` that a service does not have.
+    private func pinSource(_ global: GlobalOptions) throws -> String? {
+        let explicit = try global.explicitPINSource
+        if pinFile != nil || encryptedPinFile != nil {
+            let source = PINSource.credential(PINSourceSelection.credentialName)
+            guard explicit == nil || explicit == source else {
+                throw UsageError(
+                    "--pin-source and a file with the PIN exclude each other.", hint: "Give one of the two.")
+            }
+            return source.description
+        }
+        if let explicit {
+            guard let source = Self.lasting(explicit) else {
+                throw UsageError(
+                    "a service cannot read the PIN source \(global.pinSource ?? "").",
+                    hint: "Give one of: file:PATH, cmd:COMMAND, credential:NAME, --pin-file, --encrypted-pin-file")
+            }
+            return source
+        }
+        // Other sources of the variable are those of this process only.
+        return try global.environmentPINSource.flatMap { Self.lasting(try PINSource(parsing: $0)) }
+    }
+
+    /// The text of a source that a service can read too, with an absolute path; `nil` for another one.
+    private static func lasting(_ source: PINSource) -> String? {
+        let parts = source.description.split(separator: ":", maxSplits: 1)
+        switch parts[0] {
+        case "file": return "file:" + URL(fileURLWithPath: String(parts[1])).path
+        case "cmd", "credential", "item", "agent": return source.description
+        default: return nil
+        }
     }
 
     /// Prints or writes the units.

@@ -19,6 +19,12 @@ struct SystemdUnits {
 
     private static let directories = Directories()
 
+    /// The user of this process, by the system's list of users; without an entry, the number is the name.
+    private static let user: (name: String, home: String?) = {
+        guard let entry = unsafe getpwuid(geteuid()) else { return (String(geteuid()), nil) }
+        return unsafe (String(cString: entry.pointee.pw_name), String(cString: entry.pointee.pw_dir))
+    }()
+
     /// The place of the units that an administrator or the user writes.
     var folder: String {
         guard isForUser else { return "/etc/systemd/system" }
@@ -120,7 +126,7 @@ struct SystemdUnits {
     /// The settings of each service: the user, the files that it needs, and what it must not do.
     private var base: [(name: String, value: String)] {
         var settings: [(name: String, value: String)] = []
-        if !isForUser { settings.append(("User", NSUserName())) }
+        if !isForUser { settings.append(("User", Self.user.name)) }
         for (name, value) in environment { settings.append(("Environment", UnitFile.word("\(name)=\(value)"))) }
         if let pin {
             let name = PINSourceSelection.credentialName
@@ -147,7 +153,7 @@ struct SystemdUnits {
     /// The variables that place the files of Keyfob, if they do so for this process.
     private var environment: [(name: String, value: String)] {
         var found: [(name: String, value: String)] = []
-        if let home = Environment.nonEmpty("HOME"), !isForUser, home != NSHomeDirectoryForUser(NSUserName()) {
+        if let home = Environment.nonEmpty("HOME"), !isForUser, home != Self.user.home {
             found.append(("HOME", home))
         }
         for name in ["XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "KEYFOB_MODULE"] {

@@ -97,11 +97,32 @@ import Testing
         try home.shell("chmod g+w map")
         let unsafe = try ask("/unit/app@one.service/key", "--map", map)
         #expect(unsafe.output.isEmpty)
-        #expect(unsafe.error.contains("can be changed by other users"), "\(unsafe.error)")
+        #expect(unsafe.error.contains("can be written by other users"), "\(unsafe.error)")
         try home.shell("chmod g-w map; echo nonsense >> map")
         let malformed = try ask("/unit/app@one.service/key", "--map", map)
         #expect(malformed.output.isEmpty)
         #expect(malformed.error.contains("map, line 4: this is not UNIT/CREDENTIAL=ITEM"), "\(malformed.error)")
+    }
+
+    @Test func `a credential of the unit itself comes before one of its template`() throws {
+        try home.shell("printf special | \(Tool.keyfob([]).path) set special > /dev/null")
+        try home.shell("printf '# secrets\\r\\napp@.service/key=db/prod\\r\\napp@one.service/key=special\\r\\n' > map")
+        let map = home.file("map")
+        #expect(try ask("/unit/app@one.service/key", "--map", map).output == "special")
+        #expect(try ask("/unit/app@two.service/key", "--map", map).output == "hunter2")
+        try home.shell("echo app@.service/key=special >> map")
+        let twice = try ask("/unit/app@one.service/key", "--map", map)
+        #expect(twice.output.isEmpty)
+        #expect(twice.error.contains("map, line 4: app@.service/key is named twice"), "\(twice.error)")
+        let options = try ask("/unit/a.service/b", "--serve", "a.service/b=special", "--serve", "a.service/b=db/prod")
+        #expect(options.status == 2 && options.output.isEmpty, "\(options)")
+    }
+
+    @Test func `a file that another user can replace names no credentials`() throws {
+        try home.shell("mkdir -m 777 open; chmod 777 open; echo a.service/b=db/prod > open/map; chmod 644 open/map")
+        let given = try ask("/unit/a.service/b", "--map", home.file("open/map"))
+        #expect(given.output.isEmpty)
+        #expect(given.error.contains("can be written by other users"), "\(given.error)")
     }
 
     @Test func `a large secret arrives whole`() throws {

@@ -75,7 +75,11 @@ import Testing
         let keyfob = URL(fileURLWithPath: Tool.keyfob([]).path).resolvingSymlinksInPath().path
         #expect(
             try settings("ExecStart", of: service)
-                == ["\(keyfob) identity renew --all --exec \"echo $$HOME 100%%\" --keychain login"])
+                == [
+                    "\(keyfob) identity renew --all --exec \"echo $$HOME 100%%\" --keychain login "
+                        + "--pin-source credential:keyfob.pin"
+                ])
+        #expect(try settings("User", of: service) == [try home.shell("id -un").trimmingCharacters(in: .newlines)])
         #expect(try settings("LoadCredential", of: service) == ["keyfob.pin:/etc/keyfob/pin"])
         #expect(try settings("Environment", of: service) == ["HOME=" + home.file("home")])
         #expect(
@@ -92,6 +96,30 @@ import Testing
                 == [
                     "\(keyfob) systemd credential --serve nginx.service/db-password=db/prod --keychain login"
                 ])
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "only root can become another user"))
+    func `the units of a user without an entry in the list of users name the user's number`() throws {
+        let printed = try home.shell(
+            """
+            chmod 755 .; chown -R 54321 home run 2>/dev/null || chown -R 54321 home
+            USER=root setpriv --reuid 54321 --clear-groups \(Tool.keyfob([]).path) systemd timer
+            """)
+        #expect(printed.contains("\nUser=54321\n"), "\(printed)")
+    }
+
+    @Test func `the units have a PIN source that the service can read`() throws {
+        try write("timer", "--pin-source", "file:pin")
+        let command = try settings("ExecStart", of: "keyfob-renew.service").first ?? ""
+        #expect(command.hasSuffix("/pin") && command.contains(" --pin-source file:/"), "\(command)")
+        for source in ["stdin", "env:PIN", "prompt", "pinentry"] {
+            let refused = try home.keyfob("systemd", "timer", "--pin-source", source)
+            #expect(refused.status == 2 && refused.output.isEmpty, "\(refused)")
+        }
+        let both = try home.keyfob("systemd", "timer", "--pin-source", "file:/pin", "--pin-file", "/pin")
+        #expect(both.status == 2, "\(both)")
+        #expect(try home.keyfob("systemd", "timer", "--write", "").status == 2)
+        #expect(try home.keyfob("systemd", "unit", "--map", "-").status == 2)
     }
 
     @Test(.enabled(if: geteuid() == 0, "only root can make a file system read-only"))
