@@ -68,8 +68,8 @@ extension OneTimePassword {
         }
         digits = try Self.number(values[.digits], in: 6...8, usually: 6, "digits")
         period = try Self.number(values[.period], in: 1...86_400, usually: 30, "period")
-        if place.count > 1 { try setLabel(place[1]) }
         if let issuer = try values[.issuer].map(Self.readable), !issuer.isEmpty { self.issuer = issuer }
+        if place.count > 1 { try setLabel(place[1]) }
     }
 
     /// The parameters that determine the codes, or describe them.
@@ -77,13 +77,22 @@ extension OneTimePassword {
         case secret, issuer, algorithm, digits, period, encoder
     }
 
-    /// Sets issuer and account from `ISSUER:ACCOUNT`, or from the account alone.
+    /// Sets the account, and the issuer unless it is known, from `ISSUER:ACCOUNT` or from the account alone.
     private mutating func setLabel(_ encoded: SecretBytes) throws(KeychainError) {
         guard let decoded = encoded.percentDecoded else { throw Self.malformed("its name has a wrong %-encoding") }
-        let parts = try Self.readable(decoded).split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-            .map { String($0).trimmingBlanks }
-        if parts.count > 1, !parts[0].isEmpty { issuer = parts[0] }
-        if let account = parts.last, !account.isEmpty { self.account = account }
+        let text = try Self.readable(decoded)
+        // An issuer may contain a colon.
+        let known = issuer.map { $0 + ":" }.flatMap { text.utf8.starts(with: $0.utf8) ? $0.utf8.count : nil }
+        let end = known.map { text.utf8.index(text.startIndex, offsetBy: $0 - 1) } ?? text.utf8.firstIndex(of: 0x3A)
+        guard let end else { return setAccount(text) }
+        let name = String(decoding: text.utf8[..<end], as: UTF8.self).trimmingBlanks
+        if issuer == nil, !name.isEmpty { issuer = name }
+        setAccount(String(decoding: text.utf8[text.utf8.index(after: end)...], as: UTF8.self))
+    }
+
+    private mutating func setAccount(_ text: String) {
+        let name = text.trimmingBlanks
+        if !name.isEmpty { account = name }
     }
 
     private static func readable(_ value: SecretBytes) throws(KeychainError) -> String {

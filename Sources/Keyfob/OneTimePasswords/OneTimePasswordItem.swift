@@ -25,8 +25,9 @@ package enum OneTimePasswordItem {
 
     /// The name without the prefix; `nil` for another item.
     package static func name(of item: Item) -> String? {
-        guard let service = item.attributes[.service]?.text, service.hasPrefix(prefix) else { return nil }
-        return String(service.dropFirst(prefix.count))
+        // By bytes: a combining mark at the beginning of a name would make one character with the colon.
+        guard let service = item.attributes[.service]?.text, service.utf8.starts(with: prefix.utf8) else { return nil }
+        return String(service.utf8.dropFirst(prefix.utf8.count))
     }
 }
 

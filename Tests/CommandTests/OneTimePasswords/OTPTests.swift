@@ -49,6 +49,15 @@ import Testing
         #expect(Int(end.timeIntervalSince1970) % 60 == 0)
     }
 
+    @Test func `a name may begin with a combining mark`() throws {
+        let name = "\u{301}abc"
+        try set(name)
+        #expect(try household.keyfob(["otp", "get", name]).output.count == 7)
+        let refused = try household.keyfob(["get", "otp:" + name])
+        #expect(refused.status == 12 && refused.output.isEmpty, "\(refused)")
+        #expect(try household.keyfob(["set", "otp:" + name, "--stdin"], input: Data("x".utf8)).status == 2)
+    }
+
     @Test func `a password and a one-time password of one name are different items`() throws {
         try household.set("github.com", "password")
         try set("github.com")

@@ -57,7 +57,9 @@ import Testing
     @Test(arguments: [
         ("otpauth://totp/ACME%20Co:john@example.org?secret=MZXW6YTB&issuer=ACME%20Co", "ACME Co", "john@example.org"),
         ("otpauth://totp/ACME%3A%20john?secret=MZXW6YTB", "ACME", "john"), ("otpauth://totp/john?secret=MZXW6YTB", nil, "john"),
-        ("otpauth://totp/a:b:c?secret=MZXW6YTB", "a", "b:c"), ("otpauth://totp/?secret=MZXW6YTB&issuer=A%26B", "A&B", nil),
+        ("otpauth://totp/a:b:c?secret=MZXW6YTB", "a", "b:c"),
+        ("otpauth://totp/acct?secret=MZXW6YTB&issuer=a:b", "a:b", "acct"), ("otpauth://totp/a%3Ab:x?secret=MZXW6YTB&issuer=a%3Ab", "a:b", "x"),
+        ("otpauth://totp/?secret=MZXW6YTB&issuer=A%26B", "A&B", nil),
         ("otpauth://totp/caf%C3%A9:%25?secret=MZXW6YTB&digits=7&period=60&algorithm=SHA512", "café", "%"), ("MZXW6YTB", nil, nil),
     ] as [(String, String?, String?)])
     func `issuer and account are read, and a URI of the same generator is written`(
