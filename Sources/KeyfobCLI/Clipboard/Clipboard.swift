@@ -15,7 +15,7 @@ struct Clipboard {
 
         fileprivate var copying: [String] {
             switch self {
-            // wl-copy keeps what it reads in a file. The runtime directory is in memory.
+            // wl-copy keeps what it reads in a file: in the directory of TMPDIR, or in /tmp up to version 2.2.
             case .wlClipboard:
                 (Environment.nonEmpty("XDG_RUNTIME_DIR").map { ["env", "TMPDIR=" + $0] } ?? [])
                     + ["wl-copy", "--type", "text/plain"]
@@ -49,7 +49,8 @@ struct Clipboard {
 
     /// Finds the clipboard of the session.
     ///
-    /// - Throws: `KeychainError.failed` if there is no desktop, or no program for its clipboard.
+    /// - Throws: `KeychainError.failed` if there is no desktop, or no program for its clipboard; `refused` if the
+    ///   program would write the secret to a disk.
     static func find() throws -> Clipboard {
         let isWayland = Environment.nonEmpty("WAYLAND_DISPLAY") != nil
         let isX11 = Environment.nonEmpty("DISPLAY") != nil
@@ -58,13 +59,21 @@ struct Clipboard {
                 .failed, "cannot use a clipboard: neither WAYLAND_DISPLAY nor DISPLAY is set.",
                 hint: "Run the command in a terminal of the desktop, or leave out --copy to print the value.")
         }
-        let programs = (isWayland ? [Program.wlClipboard] : []) + (isX11 ? [.xclip, .xsel] : [])
+        // The programs for X11 reach the same clipboard where a desktop has both.
+        let keepsInMemory = MemoryFileSystem.holds("/tmp")
+        let programs = (isWayland && keepsInMemory ? [Program.wlClipboard] : []) + (isX11 ? [.xclip, .xsel] : [])
+        guard !programs.isEmpty else {
+            throw KeychainError(
+                .refused, "wl-copy keeps what it copies in a file in /tmp, which is on a disk here.",
+                hint: "Mount a tmpfs at /tmp, or leave out --copy to print the value.")
+        }
         let isInstalled = { (program: Program) in program.names.allSatisfy { ProgramLookup.failure(of: $0) == 0 } }
         guard let program = programs.first(where: isInstalled) else {
             throw KeychainError(
                 .failed, "the programs for the clipboard are not installed.",
-                hint: "Install the package " + (isWayland ? "wl-clipboard" : "xclip or xsel")
-                    + ": sudo apt install " + (isWayland ? "wl-clipboard" : "xclip"))
+                hint: programs.contains(.wlClipboard)
+                    ? "Install the package wl-clipboard: sudo apt install wl-clipboard"
+                    : "Install the package xclip or xsel: sudo apt install xclip")
         }
         return Clipboard(program: program)
     }

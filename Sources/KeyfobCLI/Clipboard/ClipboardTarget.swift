@@ -23,9 +23,10 @@ struct ClipboardTarget {
         }
         var end: Date?
         if !isDryRun {
+            let copy = try ClipboardTimer.recordCopy()
             // Started first: a secret that is in the clipboard is cleared even if this process is killed.
             if time > .zero {
-                try ClipboardTimer.start(clipboard, secret, after: time)
+                try ClipboardTimer.start(clipboard, secret, copy: copy, after: time)
                 end = Date() + time / .seconds(1)
             }
             try clipboard.copy(secret)
