@@ -42,12 +42,12 @@ extension ACMEIssuer {
         return try ACMESession.object(response, settings.host)
     }
 
-    /// A time as in RFC 3339, with or without a fraction of a second.
+    /// A time as in RFC 3339, whose letters may be small, with or without a fraction of a second.
     private static func date(_ text: String) -> Date? {
         let formatter = ISO8601DateFormatter()
         formatter.formatOptions = text.contains(".")
             ? [.withInternetDateTime, .withFractionalSeconds] : .withInternetDateTime
-        return formatter.date(from: text)
+        return formatter.date(from: text.uppercased())
     }
 }
 

@@ -12,9 +12,9 @@ import Testing
         server = try ScriptedACMEServer(home, fault: "")
     }
 
-    private func create() throws {
+    private func create(_ name: String = "web") throws {
         let made = try home.keyfob(
-            "identity", "create", "web", "--dns", "web.example", "--issuer", "acme:" + server.directory, "--web-root",
+            "identity", "create", name, "--dns", name + ".example", "--issuer", "acme:" + server.directory, "--web-root",
             home.file("www"), "--acme-ca", home.file("acme-ca.pem"))
         try #require(made.status == 0, "\(made.error)")
     }
@@ -138,12 +138,15 @@ import Testing
     @Test(arguments: ["{}", "[]", "{\"suggestedWindow\": {\"start\": \"soon\", \"end\": \"later\"}}"])
     func `an invalid answer changes nothing`(answer: String) throws {
         try create()
+        try create("other")
         try home.directory.write(answer.utf8, to: "renewal-info")
         let silent = try home.keyfob("identity", "renew", "--all")
         #expect(silent.status == 0)
         #expect(silent.output.isEmpty)
         #expect(silent.error.isEmpty, "\(silent.error)")
-        #expect(try orders() == 1)
+        #expect(try orders() == 2)
+        // An answer about one certificate says nothing about another one.
+        #expect(try questions() == 2)
     }
 
     @Test func `a dry run asks nothing, and a window that ends before it begins is ignored`() throws {

@@ -6,8 +6,8 @@ import KeyfobACME
 enum RenewalQuestions {
     /// Asks the issuers of identities that are not due yet and whose last answers have expired.
     ///
-    /// A server that does not answer is asked once, and reported with `-v` only: its identities are renewed at the
-    /// usual time then.
+    /// A server that does not answer, or is busy, is asked once. Failures are reported with `-v` only: the identities
+    /// are renewed at the usual time then.
     ///
     /// - Throws: `KeyFileError` if an object on the token is not a certificate.
     static func ask(about identities: [Identity], in keychain: Keychain, _ output: Output, on now: Date) throws {
@@ -20,7 +20,10 @@ enum RenewalQuestions {
                 try keychain.identities.askForRenewalWindow(
                     of: identity, issuer: ACMEIssuer(settings, keychain: keychain), on: now)
             } catch let error as KeychainError {
-                silent.insert(settings.directory)
+                let status = error.details["status"].flatMap { Int($0) }
+                if status.map({ $0 == 429 || $0 >= 500 }) ?? (error.details["curl"] != nil) {
+                    silent.insert(settings.directory)
+                }
                 output.tell(step: "no time of renewal for \(identity.label ?? ""): \(error.message)")
             }
         }
