@@ -1,3 +1,5 @@
+import PKCS11
+
 /// Removing items from the token.
 extension TokenItems {
     /// Removes items: their rows, and an object with its last row.
@@ -10,7 +12,7 @@ extension TokenItems {
         let keys = try keychain.vaultKeys()
         let found = try findOnToken(criteria)
         guard !found.isEmpty else { return 0 }
-        try keychain.requireUnprotected(found)
+        try keychain.requireUnprotected(found + certificates(of: found))
         let items = found.filter { $0.object != nil }
         let leavesTombstones = criteria.services?.leavesTombstones == true
         let bare = found.filter { $0.object == nil }
@@ -27,6 +29,16 @@ extension TokenItems {
         } commit: { writer, _ in
             try removal.commit(to: writer)
             return try items.count + remove(bare, leavingTombstones: leavesTombstones, writer, keys)
+        }
+    }
+
+    /// The certificates of the private keys among some items: an identity is protected by its certificate.
+    private func certificates(of items: [Item]) throws -> [Item] {
+        let keys = items.lazy.filter { $0.itemClass == .key }.compactMap(\.object)
+        let hashes = Set(keys.filter { $0.objectClass == .privateKey }.map(\.keyIdentifier))
+        guard !hashes.isEmpty else { return [] }
+        return try findOnToken(Criteria(.certificate)).filter { item in
+            item.object?.publicKeyHash.map { hashes.contains($0) } ?? false
         }
     }
 

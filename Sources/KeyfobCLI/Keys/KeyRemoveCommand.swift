@@ -52,7 +52,7 @@ struct KeyRemoveCommand: OutputCommand {
             return try removal.tellOfDryRun(label: label, remark: TerminalSafe.text(consequence))
         }
         try removal.perform(items, of: name, label: label) { item in
-            try protection.release(item.item, in: keychain)
+            for item in [item.item] + uses.map(\.item) { try protection.release(item, in: keychain) }
             try keychain.delete(item)
         }
     }
