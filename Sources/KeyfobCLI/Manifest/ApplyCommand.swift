@@ -43,7 +43,7 @@ struct ApplyCommand: OutputCommand {
     private func session(_ contents: ManifestFiles.Contents) throws -> ManifestSession {
         let session = try ManifestSession(
             contents.manifest, global, unprotects: unprotect || contents.plan?.unprotects ?? false)
-        try contents.plan?.require(session.plan)
+        try contents.plan?.require(session.plan, for: contents.manifest.keychain)
         return session
     }
 

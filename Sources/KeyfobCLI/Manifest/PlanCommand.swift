@@ -36,7 +36,7 @@ struct PlanCommand: OutputCommand {
         let contents = try files.contents(global)
         let unprotects = unprotect || contents.plan?.unprotects ?? false
         let session = try ManifestSession(contents.manifest, global, unprotects: unprotects)
-        try contents.plan?.require(session.plan)
+        try contents.plan?.require(session.plan, for: contents.manifest.keychain)
         let report = PlanReport(manifest: contents.manifest, plan: session.plan)
         if let path, !global.dryRun {
             let saved = SavedPlan(

@@ -55,8 +55,7 @@ package struct ManifestApplication: Sendable {
         try requireRoot()
         var record = try ManifestRecord(of: keychain)
         try announce(&record)
-        for stage in stages { try perform(stage) }
-        try recordOwnership(&record)
+        for stage in stages { try perform(stage, &record) }
         try runHooks(&record)
     }
 
@@ -86,7 +85,9 @@ package struct ManifestApplication: Sendable {
 
     private func announce(_ record: inout ManifestRecord) throws {
         let before = record
-        record.waiting = Set(plan.dueHooks.map(\.owner))
+        // Programs of other manifests of the keychain may wait as well.
+        record.waiting.formUnion(plan.dueHooks.map(\.owner))
+        record.waiting.subtract(plan.ownersWithoutHooks)
         if record != before { try record.write(for: keychain) }
     }
 
@@ -120,21 +121,39 @@ package struct ManifestApplication: Sendable {
         return one == other || independent.contains(one) && independent.contains(other)
     }
 
-    private func perform(_ stage: [Change]) throws {
+    /// Makes changes and records those that were made, also if another one fails.
+    private func perform(_ stage: [Change], _ record: inout ManifestRecord) throws {
+        let made = Lock<[Change]>([])
+        let result = Result {
+            try perform(stage) { change in
+                made.withLock { $0.append(change) }
+                tools.report(change)
+            }
+        }
+        do { try recordOwnership(of: made.withLock { $0 }, &record) } catch {
+            // The first error is that of a change.
+            try result.get()
+            throw error
+        }
+        try result.get()
+    }
+
+    /// Makes changes that are independent of each other. `done` is called after each, on any thread.
+    private func perform(_ stage: [Change], _ done: @escaping @Sendable (Change) -> Void) throws {
         let added = stage.compactMap { change -> (Change, SecretEntry)? in
             if case .addSecret(let entry) = change.operation { (change, entry) } else { nil }
         }
-        try add(added)
+        try add(added, done)
         let rest = stage.filter { if case .addSecret = $0.operation { false } else { true } }
         let written = stage.first?.kind == .file ? try WrittenIdentities(keychain) : nil
         try Parallel.forEach(rest) { change in
             do { try perform(change, written) } catch { throw Self.error(error, of: change, in: keychain) }
-            tools.report(change)
+            done(change)
         }
     }
 
     /// Adds all new secrets in one transaction for each class.
-    private func add(_ added: [(change: Change, entry: SecretEntry)]) throws {
+    private func add(_ added: [(change: Change, entry: SecretEntry)], _ done: (Change) -> Void) throws {
         var generic: [(GenericPassword, SecretBytes?)] = []
         var internet: [(InternetPassword, SecretBytes?)] = []
         for (_, entry) in added {
@@ -146,8 +165,9 @@ package struct ManifestApplication: Sendable {
             }
         }
         if !generic.isEmpty { try keychain.add(generic) }
+        for (change, entry) in added where !entry.key.isInternet { done(change) }
         if !internet.isEmpty { try keychain.add(internet) }
-        for (change, _) in added { tools.report(change) }
+        for (change, entry) in added where entry.key.isInternet { done(change) }
     }
 
     private func value(of entry: SecretEntry) throws -> SecretBytes {
@@ -191,7 +211,7 @@ package struct ManifestApplication: Sendable {
             }
             try write(value, to: output)
         case .writeIdentity(let output, let name):
-            guard let written, let identity = written.identities[name] else {
+            guard let written, let identity = written.identities[Data(name.utf8)] else {
                 throw KeychainError(.itemNotFound, "identity \"\(name)\" was removed meanwhile.")
             }
             try write(written.contents.bytes(output.content, of: identity), to: output)
@@ -301,10 +321,10 @@ package struct ManifestApplication: Sendable {
 
     // MARK: After the changes
 
-    /// Records what this apply made, after it is made: a kill before leads to an item too many that stays.
-    private func recordOwnership(_ record: inout ManifestRecord) throws {
+    /// Records what changes have made, after they are made: a kill before leads to an item too many that stays.
+    private func recordOwnership(of changes: [Change], _ record: inout ManifestRecord) throws {
         let before = record
-        for change in plan.changes {
+        for change in changes {
             switch change.operation {
             case .addSecret(let entry):
                 if let identity = try passwords(entry).first?.reference?.identity { record.secrets.insert(identity) }
@@ -335,7 +355,7 @@ package struct ManifestApplication: Sendable {
                 let status = try tools.run(hook)
                 guard status != 0 else {
                     left.removeAll { $0.runsSame(as: hook) }
-                    record.waiting = Set(left.map(\.owner))
+                    record.waiting.subtract(Set(plan.dueHooks.map(\.owner)).subtracting(left.map(\.owner)))
                     try record.write(for: keychain)
                     continue
                 }
@@ -358,11 +378,14 @@ package struct ManifestApplication: Sendable {
 /// The identities that files are written about, read once for all files.
 private struct WrittenIdentities: Sendable {
     let contents: OutputContents
-    let identities: [String: Identity]
+    /// The identities by the bytes of their names.
+    let identities: [Data: Identity]
 
     init(_ keychain: Keychain) throws {
         contents = try OutputContents(of: keychain)
-        let named = try keychain.find(.identities).compactMap { identity in identity.label.map { ($0, identity) } }
+        let named = try keychain.find(.identities).compactMap { identity in
+            identity.label.map { (Data($0.utf8), identity) }
+        }
         identities = Dictionary(named) { first, _ in first }
     }
 }

@@ -20,7 +20,7 @@ package struct Adjustment: Sendable {
     init(_ item: Item, name: String, isProtected: Bool) {
         self.item = item
         let former = item.attributes[.label]?.text ?? ""
-        if former != name {
+        if !former.isIdentical(to: name) {
             self.name = name
             differences.append(.init("name", from: former, to: name))
         }

@@ -1,3 +1,4 @@
+import Foundation
 package import Keyfob
 import KeyfobOpenSSL
 
@@ -7,6 +8,8 @@ package struct Plan: Sendable {
     package var changes: [Change] = []
     /// The programs to run after the changes, for each entry that needs them.
     package var dueHooks: [HookEntry] = []
+    /// The entries that have no programs, so that none of them waits any more.
+    var ownersWithoutHooks: Set<Data> = []
 
     /// The programs that run at the end, each once.
     package var hooks: [HookEntry] {

@@ -15,7 +15,15 @@ extension Planner {
         let adjustment = Adjustment(first.item.item, name: entry.name, isProtected: entry.isProtected)
         // A rotation that was interrupted has made the new key already. Without rotate, the other key is the user's.
         let isMade = others.count < stored.count
-        guard let former = others.first, !isMade || entry.rotates else {
+        let isKept = others.isEmpty || isMade && !entry.rotates
+        // The key of an identity satisfies an entry that it fits, and is changed with the identity only.
+        guard isKept && adjustment.isEmpty || !stored.contains(where: \.hasCertificate) else {
+            report(
+                "key \"\(entry.name)\" is that of an identity, so it is not changed", at: entry.position,
+                hint: "describe it under identities, or choose another name")
+            return Change(.key, entry.name, at: entry.position, .none)
+        }
+        guard let former = others.first, !isKept else {
             return Change(
                 .key, entry.name, at: entry.position, adjustment.isEmpty ? .none : .update, adjustment.differences,
                 adjustment: adjustment)
@@ -133,11 +141,12 @@ extension Planner {
     private mutating func requireIssuer(_ entry: IdentityEntry) {
         guard case .authority(let name, nil) = entry.issuer, let position = entry.issuerName?.position else { return }
         if let other = manifest.identities.first(where: { $0.name == name }) {
-            guard !other.contents.isAuthority, other.source == nil, other.issuer != nil || state.identities[name] == nil
+            guard !other.contents.isAuthority, other.source == nil,
+                other.issuer != nil || state.identity(named: name) == nil
             else { return }
             return report("\"\(name)\" is not an authority", at: position, hint: "authority: true")
         }
-        guard state.identities[name] == nil else { return }
+        guard state.identity(named: name) == nil else { return }
         let known = manifest.identities.filter(\.contents.isAuthority).map(\.name) + ["self"]
         report(
             "there is no issuer \"\(name)\"", at: position,

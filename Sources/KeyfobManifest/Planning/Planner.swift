@@ -50,20 +50,24 @@ package struct Planner {
                     .keychain, manifest.keychain, at: manifest.position, .create,
                     note: manifest.token.map { "on token \"\($0)\"" } ?? "on a new software token", .createKeychain))
         }
-        let secrets = manifest.secrets.map(change(of:))
+        let secrets = manifest.secrets.map { change(of: $0) }
         let identities = inOrderOfIssuers.map { change(of: $0) }
         plan.changes += secrets
         plan.changes += manifest.keys.map { change(of: $0) }
         plan.changes += manifest.certificates.map(change(of:))
         plan.changes += identities
         plan.changes += manifest.trust.map { trust in change(of: trust, identities) }
-        if manifest.prunes { plan.changes += removals }
+        if manifest.prunes { plan.changes += removals(besides: identities) }
         plan.changes += files(secrets, identities)
         plan.changes += manifest.helpers.map(change(of:))
         // The order of the changes is that of the programs.
         let described = manifest.secrets.flatMap(\.hooks) + manifest.identities.flatMap(\.hooks)
         plan.dueHooks = plan.changes.filter { $0.action != .none }.flatMap(\.hooks)
             + described.filter { state.record.waiting.contains($0.owner) }
+        let silent = manifest.secrets.filter(\.hooks.isEmpty).map { HookEntry.owner("secrets", $0.name) }
+            + manifest.identities.filter(\.hooks.isEmpty).map { HookEntry.owner("identities", $0.name) }
+        // Two secrets of different users may have one name.
+        plan.ownersWithoutHooks = Set(silent).subtracting(described.map(\.owner))
         return plan
     }
 
@@ -73,7 +77,12 @@ package struct Planner {
 
     // MARK: Secrets
 
-    private func change(of entry: SecretEntry) -> Change {
+    private mutating func change(of entry: SecretEntry) -> Change {
+        if state.ambiguousPasswords.contains(state.key(of: entry)) {
+            report(
+                "several passwords match secret \"\(entry.name)\"", at: entry.position,
+                hint: "remove all but one")
+        }
         guard let stored = state.password(of: entry) else {
             let note =
                 switch entry.value {
@@ -181,24 +190,26 @@ package struct Planner {
 
     // MARK: Removals
 
-    private var removals: [Change] {
+    private func removals(besides identities: [Change]) -> [Change] {
         let secrets = Set(manifest.secrets.map { state.key(of: $0) })
         var found = state.passwords.filter { !secrets.contains($0.key) && state.record.hasMade($0.value.item) }
             .map { removal(.secret, $0.value.item.title, $0.value.item, .removeSecret($0.value.item)) }
-        let trusted = Set(manifest.trust.filter { !$0.isForSystem }.map(\.name))
+        // Certificates are compared, and not their names: a renewal gives the name to another certificate.
+        let renewed = Set(identities.filter(\.makesCertificate).map(\.name))
+        let trusted = Set(
+            manifest.trust.filter { !$0.isForSystem && ($0.certificate != nil || !renewed.contains($0.name)) }
+                .compactMap { state.certificate(of: $0, manifest.identities)?.certificate.der })
         let described = Set(manifest.certificates.map(\.certificate.der))
         for stored in state.certificates {
             let fingerprint = stored.certificate.sha256Fingerprint
             let name = stored.name ?? "sha256:" + fingerprint.hexadecimal.prefix(16)
             let isDescribed = described.contains(stored.certificate.der)
-            let entryName = manifest.certificates.first { $0.certificate == stored.certificate }?.name
-            if state.record.trust.contains(fingerprint), !stored.usages.isEmpty, !trusted.contains(name),
-                !(entryName.map { trusted.contains($0) } ?? false)
-            {
+            let isTrusted = trusted.contains(stored.certificate.der)
+            if state.record.trust.contains(fingerprint), !stored.usages.isEmpty, !isTrusted {
                 found.append(Change(.trust, name, at: nil, .delete, [], .distrust(stored.certificate)))
             }
             // The certificate of an identity belongs to its key, which stays.
-            if state.record.certificates.contains(fingerprint), !isDescribed, state.identities[name] == nil {
+            if state.record.certificates.contains(fingerprint), !isDescribed, state.identity(named: name) == nil {
                 found.append(removal(.certificate, name, stored.item.item, .removeCertificate(stored.item)))
             }
         }

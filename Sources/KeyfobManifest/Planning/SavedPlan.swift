@@ -21,7 +21,7 @@ package struct SavedPlan: Codable, Sendable {
     /// The changes, for people and other programs.
     private let entries: [Entry]
 
-    private struct Entry: Codable {
+    private struct Entry: Codable, Equatable {
         let kind: String
         let name: String
         let action: String
@@ -40,7 +40,11 @@ package struct SavedPlan: Codable, Sendable {
         self.unprotects = unprotects
         manifestDigest = Self.digest(of: texts)
         stateDigest = plan.digest
-        entries = plan.changes.filter { $0.action != .none }.map {
+        entries = Self.entries(of: plan)
+    }
+
+    private static func entries(of plan: Plan) -> [Entry] {
+        plan.changes.filter { $0.action != .none }.map {
             Entry(
                 kind: $0.kind.rawValue, name: $0.name, action: $0.action.rawValue,
                 members: $0.differences.map(\.member))
@@ -78,11 +82,15 @@ package struct SavedPlan: Codable, Sendable {
         guard Self.digest(of: texts) == manifestDigest else { throw stale("a manifest was changed") }
     }
 
-    /// Refuses a keychain or files in which something else has to be done by now.
+    /// Refuses a keychain or files in which something else has to be done by now, and a plan that shows other changes.
     ///
+    /// - Parameter keychain: The keychain that the manifests are about.
     /// - Throws: `KeychainError` with code `refused`.
-    package func require(_ plan: Plan) throws(KeychainError) {
+    package func require(_ plan: Plan, for keychain: String) throws(KeychainError) {
         guard plan.digest == stateDigest else { throw stale("the keychain or a file was changed") }
+        guard keychain.isIdentical(to: self.keychain), Self.entries(of: plan) == entries else {
+            throw stale("the plan itself was changed")
+        }
     }
 
     private func stale(_ what: String) -> KeychainError {

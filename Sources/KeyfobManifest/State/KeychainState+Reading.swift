@@ -37,7 +37,11 @@ extension KeychainState {
         for itemClass in [ItemClass.genericPassword, .internetPassword] {
             var criteria = Criteria(itemClass)
             criteria.includesSynchronizable = true
-            for item in try keychain.findItems(criteria) { passwords[PasswordKey(item)] = StoredPassword(item) }
+            for item in try keychain.findItems(criteria) {
+                let key = PasswordKey(item)
+                guard passwords.updateValue(StoredPassword(item), forKey: key) != nil else { continue }
+                ambiguousPasswords.insert(key)
+            }
         }
         for entry in manifest.secrets {
             let key = key(of: entry)
@@ -53,21 +57,25 @@ extension KeychainState {
             !manifest.identities.isEmpty || !manifest.certificates.isEmpty
             || !manifest.trust.isEmpty || manifest.prunes
         guard usesCertificates || !manifest.keys.isEmpty else { return }
+        let found = try keychain.find(.certificates)
+        let certified = Set(found.compactMap { $0.attributes[.publicKeyHash]?.bytes })
         for key in try keychain.find(.keys) where key.keyClass != .public {
             guard let name = key.label else { continue }
-            keys[name, default: []].append(StoredKey(key, kind: StoredKey.kind(of: key)))
+            let hasCertificate = key.publicKeyHash.map { certified.contains($0) } ?? false
+            keys[Data(name.utf8), default: []].append(
+                StoredKey(key, kind: StoredKey.kind(of: key), hasCertificate: hasCertificate))
         }
         guard usesCertificates else { return }
         for identity in try keychain.find(.identities) where identity.nameOfVersion == nil {
-            guard let name = identity.label, identities[name] == nil else { continue }
-            identities[name] = StoredIdentity(
+            guard let name = identity.label, self.identity(named: name) == nil else { continue }
+            identities[Data(name.utf8)] = StoredIdentity(
                 identity, certificate: try identity.certificate(), policy: identity.renewalPolicy,
                 renewalDate: try keychain.identities.renewalDate(of: identity))
         }
         let anchors = Dictionary(try keychain.trust.anchors().map { ($0.certificate.der, $0.usages) }) { first, _ in
             first
         }
-        for item in try keychain.find(.certificates) {
+        for item in found {
             // An object that is not a certificate is not part of any manifest.
             guard let certificate = try? item.certificate() else { continue }
             certificates.append(

@@ -1,15 +1,19 @@
 package import Foundation
 import Keyfob
 import KeyfobOpenSSL
+import KeyfobPrimitives
 
 /// What a keychain and the files of programs hold, as far as a manifest is about it.
 package struct KeychainState: Sendable {
     /// Whether the keychain exists.
     package var exists = false
     package var passwords: [PasswordKey: StoredPassword] = [:]
-    /// The keys of each name.
-    package var keys: [String: [StoredKey]] = [:]
-    package var identities: [String: StoredIdentity] = [:]
+    /// The keys that several passwords have, such as one that is synchronizable and one that is not.
+    package var ambiguousPasswords: Set<PasswordKey> = []
+    /// The keys of each name. Names that look alike may differ, so they are compared by their bytes.
+    package var keys: [Data: [StoredKey]] = [:]
+    /// The identities by the bytes of their names.
+    package var identities: [Data: StoredIdentity] = [:]
     package var certificates: [StoredCertificate] = []
     /// The states of the files that the manifest describes, by their paths.
     package var files: [String: FileState] = [:]
@@ -36,13 +40,16 @@ package struct KeychainState: Sendable {
 
     /// The stored keys of an entry, also under its former name.
     func keys(of entry: KeyEntry) -> [StoredKey] {
-        keys[entry.name] ?? entry.formerName.flatMap { keys[$0] } ?? []
+        keys[Data(entry.name.utf8)] ?? entry.formerName.flatMap { keys[Data($0.utf8)] } ?? []
     }
 
     /// The stored identity of an entry, also under its former name.
     func identity(of entry: IdentityEntry) -> StoredIdentity? {
-        identities[entry.name] ?? entry.formerName.flatMap { identities[$0] }
+        identity(named: entry.name) ?? entry.formerName.flatMap { identity(named: $0) }
     }
+
+    /// The stored identity of a name.
+    func identity(named name: String) -> StoredIdentity? { identities[Data(name.utf8)] }
 
     /// The stored certificate that an entry trusts; `nil` if there is none yet.
     func certificate(of entry: TrustEntry, _ identities: [IdentityEntry]) -> StoredCertificate? {
@@ -54,5 +61,7 @@ package struct KeychainState: Sendable {
     }
 
     /// The stored certificate of a name. An identity's certificate has the name of the identity.
-    func certificate(named name: String) -> StoredCertificate? { certificates.first { $0.name == name } }
+    func certificate(named name: String) -> StoredCertificate? {
+        certificates.first { $0.name?.isIdentical(to: name) ?? false }
+    }
 }

@@ -51,7 +51,8 @@ extension OutputEntry {
     }
 
     private static func number(ofUser name: String, at position: Position) throws(ManifestError) -> UInt32 {
-        if let number = UInt32(name) { return number }
+        // The largest number means "unchanged" to chown(2).
+        if let number = UInt32(name), number != .max { return number }
         var entry = unsafe passwd()
         var found: UnsafeMutablePointer<passwd>?
         var buffer = [CChar](repeating: 0, count: entrySize)
@@ -62,7 +63,7 @@ extension OutputEntry {
     }
 
     private static func number(ofGroup name: String, at position: Position) throws(ManifestError) -> UInt32 {
-        if let number = UInt32(name) { return number }
+        if let number = UInt32(name), number != .max { return number }
         var entry = unsafe Glibc.group()
         var found: UnsafeMutablePointer<Glibc.group>?
         var buffer = [CChar](repeating: 0, count: entrySize)

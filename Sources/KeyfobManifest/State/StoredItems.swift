@@ -19,10 +19,13 @@ package struct StoredKey: Sendable {
     package let item: KeyItem
     /// The kind of key in the words of `KeySpecification`.
     package let kind: String
+    /// Whether it is the key of an identity, or of an older version of one.
+    let hasCertificate: Bool
 
-    package init(_ item: KeyItem, kind: String) {
+    package init(_ item: KeyItem, kind: String, hasCertificate: Bool = false) {
         self.item = item
         self.kind = kind
+        self.hasCertificate = hasCertificate
     }
 
     /// Whether the key is as an entry describes it.

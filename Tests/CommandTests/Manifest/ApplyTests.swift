@@ -101,6 +101,16 @@ import Testing
         #expect(try home.isUpToDate())
     }
 
+    @Test(arguments: ["owner", "group"])
+    func `the number that leaves the owner of a file as it is cannot be one`(member: String) throws {
+        let home = try ManifestHome()
+        try home.write("secrets: [{name: a, generate: {}, outputs: [{value: a.txt, \(member): \"4294967295\"}]}]")
+        let result = try home.keyfob(["plan", home.path("site.yaml")])
+        #expect(result.status == 2, "\(result.error)")
+        #expect(result.error.contains("site.yaml:4:"), "\(result.error)")
+        #expect(result.error.contains("\"4294967295\""), "\(result.error)")
+    }
+
     @Test func `a source that gives nothing stops the apply before anything is made`() throws {
         let home = try ManifestHome()
         try home.write("secrets: [{name: a, generate: {}}, {name: b, valueFrom: \"env:MISSING\"}]")

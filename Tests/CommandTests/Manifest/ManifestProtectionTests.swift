@@ -69,6 +69,28 @@ import Testing
         #expect(try home.keyfob(["key", "rm", "k", "-k", "site", "--yes"]).status == 12)
     }
 
+    @Test(arguments: ["name: web", "name: x, renamedFrom: web"])
+    func `an entry for a key neither destroys nor renames the key of an identity`(name: String) throws {
+        let home = try home()
+        let before = try home.keys()["web"]
+        for rest in ["type: rsa, size: 2048, rotate: true", "type: ec, curve: p384"] {
+            try home.write("keys: [{\(name), \(rest)}]")
+            let refused = try home.keyfob(["apply", home.path("site.yaml"), "--allow-destroy-keys", "--unprotect"])
+            #expect(refused.status == 2, "\(refused.error)")
+            #expect(refused.error.contains("is that of an identity"), "\(refused.error)")
+        }
+        #expect(try home.keys()["web"] == before)
+        #expect(try home.keyfob(["identity", "show", "web", "-k", "site"]).status == 0)
+    }
+
+    @Test func `the key of an identity satisfies an entry that it fits, and is not renamed`() throws {
+        let home = try home()
+        try home.write("keys: [{name: web}]")
+        #expect(try home.isUpToDate())
+        try home.write("keys: [{name: x, renamedFrom: web}]")
+        #expect(try home.keyfob(["plan", home.path("site.yaml")]).status == 2)
+    }
+
     @Test func `the protection ends with the word in the manifest`() throws {
         let home = try home()
         try home.write(Self.manifest.replacingOccurrences(of: "protect: true", with: "protect: false"))

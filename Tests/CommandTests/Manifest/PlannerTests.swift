@@ -65,6 +65,26 @@ import Testing
         #expect(try self.plan(text, state("a", isSame: true)).isEmpty)
     }
 
+    @Test func `a password of an access group, or with a name that is not text, is not that of an entry`() throws {
+        let others: [(AttributeName, AttributeValue)] = [
+            (.accessGroup, "group"), (.account, .data(Data([0xFF]))), (.account, 7),
+        ]
+        for (name, value) in others {
+            let plan = try self.plan("secrets: [{name: a, generate: {}}]\n", state("a") { $0.attributes[name] = value })
+            #expect(actions(plan) == ["create secret a"], "\(name)")
+        }
+    }
+
+    @Test func `several passwords of one entry are an error with its place`() throws {
+        var state = state("a")
+        state.ambiguousPasswords = Set(state.passwords.keys)
+        let error = #expect(throws: ManifestError.self) {
+            try self.plan("secrets:\n  - {name: a, generate: {}}\n", state)
+        }
+        #expect(error?.problems.first?.position.line == 4)
+        #expect(error?.problems.first?.message == "several passwords match secret \"a\"")
+    }
+
     @Test func `each attribute that differs is named`() throws {
         let plan = try self.plan(
             "secrets: [{name: a, generate: {}, label: new, comment: text}]\n", state("a") { $0.label = "old" })
@@ -89,7 +109,7 @@ import Testing
 
     @Test func `a key of another kind is an error with its place, unless it may be made anew`() throws {
         var state = existing
-        state.keys["k"] = [StoredKey(KeyItem(item: Item(.key)), kind: "RSA 3072")]
+        state.keys[Data("k".utf8)] = [StoredKey(KeyItem(item: Item(.key)), kind: "RSA 3072")]
         let error = #expect(throws: ManifestError.self) { try self.plan("keys:\n  - name: k\n", state) }
         #expect(error?.problems.first?.position.line == 4)
         #expect(error?.problems.first?.message.contains("RSA 3072") ?? false)
@@ -100,7 +120,7 @@ import Testing
     @Test func `a rotation that was interrupted after the new key was made only destroys the former one`() throws {
         var state = existing
         let key = KeyItem(item: Item(.key, [.label: .string("k")]))
-        state.keys["k"] = ["RSA 3072", "EC P-256"].map { StoredKey(key, kind: $0) }
+        state.keys[Data("k".utf8)] = ["RSA 3072", "EC P-256"].map { StoredKey(key, kind: $0) }
         let plan = try self.plan("keys: [{name: k, rotate: true}]\n", state)
         #expect(plan.destroyedKeys == ["k"])
         #expect(plan.newKeys.isEmpty)

@@ -55,6 +55,18 @@ import Testing
         #expect(try home.keyfob(["get", "a", "-k", "site"]).output == "second\n")
     }
 
+    @Test(arguments: [("\"create\"", "\"update\""), ("\"keychain\": \"site\"", "\"keychain\": \"other\"")])
+    func `a plan that shows other changes is refused`(part: String, other: String) throws {
+        let home = try home()
+        try save(home)
+        let text = try home.text("site.plan").replacing(" : ", with: ": ")
+        try #require(text.contains(part), "\(text)")
+        try home.home.directory.write(Array(text.replacing(part, with: other).utf8), to: "site.plan")
+        let refused = try apply(home)
+        #expect(refused.status == 12, "\(refused.error)")
+        #expect(refused.error.contains("the plan itself was changed"), "\(refused.error)")
+    }
+
     @Test func `a plan is refused if the manifest was changed`() throws {
         let home = try home()
         try save(home)
