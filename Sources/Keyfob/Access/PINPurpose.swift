@@ -12,6 +12,8 @@ public struct PINPurpose: Sendable, Hashable {
     /// The name of the secret, and the remedy if a source is empty.
     private(set) var secretName = "PIN"
     private(set) var remedyOfEmptiness: Remedy?
+    /// Whether the secret is all that a file or command gives, and not only the first line.
+    private(set) var mayHaveLines = false
     /// The remedies if a named source fails.
     private(set) var remediesOfFailure: [Remedy] = []
 
@@ -151,13 +153,14 @@ public struct PINPurpose: Sendable, Hashable {
             remedies: [giveSource(.externalAccountKeySource)])
     }
 
-    /// The value of a secret that is to be stored.
+    /// The value of a secret that is to be stored. It may have several lines.
     package static func value(of name: String) -> PINPurpose {
         var purpose = PINPurpose(
             prompt: "Value for \(name)", absence: "\"\(name)\" needs a value and there is no terminal to ask for it.",
             remedies: [])
         purpose.secretName = "value"
         purpose.remedyOfEmptiness = "Put the value there, or name another source."
+        purpose.mayHaveLines = true
         return purpose
     }
 

@@ -12,7 +12,7 @@ extension PINSource {
     /// program that writes to it may be waiting for that person.
     ///
     /// One trailing newline (LF or CRLF) is not part of the secret. From files and commands only the first line is
-    /// read.
+    /// read, unless the secret is a value to store, which may have several lines.
     ///
     /// - Parameters:
     ///   - purpose: The purpose of the secret, for prompts and errors.
@@ -40,7 +40,8 @@ extension PINSource {
             secret = try readDescriptor(number, environment)
         case .command(let command):
             do throws(KeychainError) {
-                secret = try ShellCommand.firstLine(of: command, deadline: .after(environment.commandDeadline))
+                secret = try ShellCommand.secret(
+                    of: command, hasLines: purpose.mayHaveLines, deadline: .after(environment.commandDeadline))
             } catch {
                 throw error.with(remedies: error.remedies + purpose.remediesOfFailure)
             }
@@ -82,7 +83,7 @@ extension PINSource {
 
     private var tooLong: KeychainError {
         KeychainError(
-            .invalidArgument, "\(name) gives more than \(Self.maximumLength) bytes; no PIN is that long.",
+            .invalidArgument, "\(name) gives more than \(Self.maximumLength) bytes, which is the limit.",
             details: ["source": name])
     }
 
@@ -134,11 +135,10 @@ extension PINSource {
         }
         // The writer of a FIFO need not close it, so read only up to the newline.
         let bytes = try file.read(
-            limit: maximumLength + 3, by: deadline(of: file, environment), untilNewline: true)
-        guard let line = bytes.firstLine(isComplete: bytes.count < maximumLength + 3) else {
-            throw PINSource.file(path).tooLong
-        }
-        return line
+            limit: maximumLength + 3, by: deadline(of: file, environment), untilNewline: !purpose.mayHaveLines)
+        guard let secret = bytes.secret(hasLines: purpose.mayHaveLines, isComplete: bytes.count < maximumLength + 3)
+        else { throw PINSource.file(path).tooLong }
+        return secret
     }
 
     /// Replaces a leading tilde in `path` with the home directory.
@@ -157,6 +157,17 @@ extension SecretBytes {
             return bytes.count - 2
         }
         return end == count ? self : prefix(end)
+    }
+
+    /// The secret in what a source gives: the first line, or all of it without one trailing newline.
+    ///
+    /// - Parameters:
+    ///   - hasLines: Whether the secret is all of it.
+    ///   - isComplete: Whether no bytes can follow.
+    /// - Returns: The secret; `nil` if bytes that belong to it could follow.
+    func secret(hasLines: Bool, isComplete: Bool) -> SecretBytes? {
+        guard hasLines else { return firstLine(isComplete: isComplete) }
+        return isComplete ? withoutNewline : nil
     }
 
     /// The bytes before the first LF or CRLF; `nil` if there is none and more bytes could follow.

@@ -4,22 +4,27 @@ import KeyfobPrimitives
 
 /// The `cmd:` source.
 enum ShellCommand {
-    /// Runs `/bin/sh -c command` and returns the first line of its output. Blocks until the command has ended.
+    /// Runs `/bin/sh -c command` and returns the first line of its output, or all of it without one trailing newline.
     ///
+    /// Blocks until the command has ended.
+    ///
+    /// - Parameter hasLines: Whether the secret is all of the output.
     /// - Throws: `KeychainError` with code `timedOut` if the command has not ended at `deadline`; it is then killed
-    ///   with its process group. `failed` if its exit status is not 0; `invalidArgument` for a line that is too long.
-    static func firstLine(of command: String, deadline: Deadline) throws(KeychainError) -> SecretBytes {
+    ///   with its process group. `failed` if its exit status is not 0; `invalidArgument` for a secret that is too long.
+    static func secret(
+        of command: String, hasLines: Bool, deadline: Deadline
+    ) throws(KeychainError) -> SecretBytes {
         guard let null = OpenFile(path: "/dev/null", flags: O_RDWR) else { throw .file("open", "/dev/null", errno) }
         let pipe = try Pipe()
         var child = try ChildProcess(
             ["/bin/sh", "-c", command], input: null.descriptor, output: pipe.writing.descriptor, inOwnGroup: true)
-        return try collect(from: &child, pipe.closingWriter(), deadline)
+        return try collect(from: &child, pipe.closingWriter(), hasLines, deadline)
     }
 
     private static func collect(
-        from child: inout ChildProcess, _ output: consuming OpenFile, _ deadline: Deadline
+        from child: inout ChildProcess, _ output: consuming OpenFile, _ hasLines: Bool, _ deadline: Deadline
     ) throws(KeychainError) -> SecretBytes {
-        // Room for the longest line and one more byte, to detect a longer one.
+        // Room for the longest secret and one more byte, to detect a longer one.
         let limit = PINSource.maximumLength + 3
         var count = 0
         var failure: KeychainError?
@@ -61,12 +66,13 @@ enum ShellCommand {
                 .failed, "the command of the PIN source failed with status \(status).",
                 hint: "Run it by hand to see why.", details: ["status": String(status)])
         }
-        guard let line = bytes.prefix(count).firstLine(isComplete: count < limit) else {
+        guard let secret = bytes.prefix(count).secret(hasLines: hasLines, isComplete: count < limit) else {
             throw KeychainError(
                 .invalidArgument,
-                "the command of the PIN source printed a line of more than \(PINSource.maximumLength) bytes.")
+                "the command of the PIN source printed \(hasLines ? "" : "a line of ")more than "
+                    + "\(PINSource.maximumLength) bytes.")
         }
-        return line
+        return secret
     }
 }
 

@@ -65,10 +65,9 @@ struct ManifestSession {
         let issuance = try IssuerOptions.parse([])
         let tools = ManifestApplication.Tools(
             issuer: { [global] in try $0.resolved(for: keychain, global, issuance) },
-            run: { [global] hook in
+            run: { hook in
                 let command = "exec " + hook.arguments.map { ShellWord.quoted($0) }.joined(separator: " ")
-                let limit = max(.seconds(hook.timeout), global.timeout?.duration ?? .zero)
-                let status = try RenewalHook.run(command, limit: limit)
+                let status = try RenewalHook.run(command, limit: .seconds(hook.timeout))
                 if status == 0 { try output.say(PlanReport.line(hook) + "  done") }
                 return status
             },

@@ -2,11 +2,15 @@ import Foundation
 package import Keyfob
 import KeyfobACME
 import KeyfobOpenSSL
+import KeyfobPrimitives
+import PKCS11
 
 /// Writes the manifest of a keychain that was made by hand. Its plan is empty.
 package struct ManifestExport {
     private let keychain: Keychain
     private var yaml = YAMLText()
+    /// The variables of the values so far.
+    private var variables: Set<String> = []
     private var issuers: [(name: String, settings: ACMEIssuer.Settings?, command: [String])] = []
 
     /// The manifest of a keychain. Contains no secret: a value comes from a variable of the environment, and a stored
@@ -25,7 +29,11 @@ package struct ManifestExport {
         yaml.member(0, "keychain", keychain.name)
         let configuration = keychain.configuration
         if configuration.module != .softHSM {
-            yaml.member(0, "token", configuration.token)
+            if PKCS11URI.seemsToHoldPIN(configuration.token) {
+                yaml.line(0, "# token: a URI with a PIN, which is not exported")
+            } else {
+                yaml.member(0, "token", configuration.token)
+            }
         } else if configuration.sealedPIN == nil {
             yaml.line(0, "unattended: true")
         }
@@ -45,6 +53,46 @@ package struct ManifestExport {
         return yaml.text
     }
 
+    // MARK: Lists
+
+    /// An element of a list of the manifest.
+    private struct Entry {
+        let name: String
+        let text: YAMLText
+    }
+
+    /// Writes a list, and a remark for each entry that the reader would refuse: it would refuse the whole manifest.
+    private mutating func write(_ entries: [Entry], to list: String, remark: String? = nil) {
+        var isFirst = true
+        for entry in entries {
+            if let refusal = Self.refusal(of: entry, in: list) {
+                yaml.line(0, "# Left out of \(list): \(YAMLText.scalar(entry.name)) (\(refusal))")
+                continue
+            }
+            if isFirst {
+                if let remark { yaml.line(0, "# " + remark) }
+                yaml.line(0, "\(list):")
+            }
+            isFirst = false
+            yaml.append(entry.text)
+        }
+    }
+
+    /// The message of the reader about an entry; `nil` for a right one.
+    private static func refusal(of entry: Entry, in list: String) -> String? {
+        var yaml = YAMLText()
+        yaml.line(0, "apiVersion: keyfob/v1")
+        yaml.line(0, "keychain: export")
+        yaml.line(0, "\(list):")
+        yaml.append(entry.text)
+        do throws(ManifestError) {
+            _ = try Manifest([Manifest.Text(name: list, directory: "/", text: yaml.text)])
+            return nil
+        } catch {
+            return error.problems.map(\.message).joined(separator: "; ")
+        }
+    }
+
     // MARK: Secrets
 
     private mutating func writeSecrets() throws {
@@ -55,31 +103,30 @@ package struct ManifestExport {
             items += try keychain.findItems(criteria)
         }
         var seen: Set<PasswordKey> = []
-        var isFirst = true
+        var entries: [Entry] = []
         for item in items {
             let key = PasswordKey(item)
-            // A manifest names a secret by these attributes, so it cannot describe one without a name.
-            guard !key.place.isEmpty, seen.insert(key).inserted else {
-                yaml.line(0, "# Left out: a password without a name.")
+            guard key.isDescribable, seen.insert(key).inserted else {
+                yaml.line(
+                    0, "# Left out: a password without a name, of a security domain, or of another access group.")
                 continue
             }
-            if isFirst {
-                yaml.line(0, "# Values are not exported. Each comes from its variable if the secret is missing.")
-                yaml.line(0, "secrets:")
-            }
-            isFirst = false
-            write(item, key)
+            entries.append(entry(item, key))
         }
+        write(
+            entries, to: "secrets",
+            remark: "Values are not exported. Each comes from its variable if the secret is missing.")
     }
 
-    private mutating func write(_ item: Item, _ key: PasswordKey) {
+    private mutating func entry(_ item: Item, _ key: PasswordKey) -> Entry {
         let label = item.attributes[.label]?.text ?? ""
         let name = key.isInternet && !label.isEmpty ? label : key.place
+        var yaml = YAMLText()
         yaml.line(2, "- name: \(YAMLText.scalar(name))")
         yaml.member(4, "user", key.account)
         if key.isInternet {
             yaml.line(4, "kind: internet")
-            if key.place != name { yaml.member(4, "server", key.place) }
+            if !key.place.isIdentical(to: name) { yaml.member(4, "server", key.place) }
             yaml.member(4, "protocol", InternetProtocol(rawValue: key.protocolCode).scheme)
             if key.port != 0 { yaml.line(4, "port: \(key.port)") }
             yaml.member(4, "path", key.path)
@@ -88,12 +135,15 @@ package struct ManifestExport {
         }
         yaml.member(4, "comment", item.attributes[.comment]?.text)
         if item.attributes.isProtected { yaml.line(4, "protect: true") }
-        yaml.line(4, "valueFrom: env:\(Self.variable(name, key.account))")
+        yaml.line(4, "valueFrom: env:\(variable(name, key.account))")
         yaml.line(4, "onConflict: keep")
+        return Entry(name: name, text: yaml)
     }
 
-    /// The variable for the value of a secret, such as `DB_PROD_APP`.
-    private static func variable(_ name: String, _ account: String) -> String {
+    /// A variable for the value of a secret, such as `KEYFOB_SECRET_DB_PROD_APP`.
+    ///
+    /// Another secret whose name has the same letters gets another variable, with a number at its end.
+    private mutating func variable(_ name: String, _ account: String) -> String {
         let text = account.isEmpty ? name : name + "_" + account
         let word = String(
             text.uppercased().unicodeScalars.map { scalar -> Character in
@@ -102,26 +152,35 @@ package struct ManifestExport {
                 default: "_"
                 }
             })
-        return word.first?.isNumber ?? true ? "_" + word : word
+        let first = "KEYFOB_SECRET_" + word
+        var (variable, number) = (first, 1)
+        while !variables.insert(variable).inserted {
+            number += 1
+            variable = "\(first)_\(number)"
+        }
+        return variable
     }
 
     // MARK: Keys and identities
 
     private mutating func writeKeys(besides certified: Set<Data>) throws {
         var names: Set<String> = []
+        var entries: [Entry] = []
         let wrappingKeys = Set(try keychain.objects.wrappingKeyNames())
         for key in try keychain.find(.keys) where key.keyClass != .public {
             let members = Self.members(of: StoredKey.kind(of: key))
             guard let name = key.label, !name.isEmpty, !wrappingKeys.contains(name), !members.isEmpty,
                 !(key.publicKeyHash.map { certified.contains($0) } ?? false)
             else { continue }
-            if names.isEmpty { yaml.line(0, "keys:") }
             guard names.insert(name).inserted else { continue }
+            var yaml = YAMLText()
             yaml.line(2, "- name: \(YAMLText.scalar(name))")
             for line in members { yaml.line(4, line) }
             if key.isExtractable { yaml.line(4, "extractable: true") }
             if key.isProtected { yaml.line(4, "protect: true") }
+            entries.append(Entry(name: name, text: yaml))
         }
+        write(entries, to: "keys")
     }
 
     /// The members that describe a kind of key, such as `type: rsa` and `size: 3072`.
@@ -139,15 +198,15 @@ package struct ManifestExport {
 
     private mutating func writeIdentities(_ identities: [Identity]) throws {
         var seen: Set<String> = []
-        var entries = YAMLText()
+        var entries: [Entry] = []
         for identity in identities {
             guard let name = identity.label, !name.isEmpty, seen.insert(name).inserted else { continue }
-            try write(identity, name, to: &entries)
+            var text = YAMLText()
+            try write(identity, name, to: &text)
+            entries.append(Entry(name: name, text: text))
         }
-        guard !entries.text.isEmpty else { return }
         writeIssuers()
-        yaml.line(0, "identities:")
-        yaml.append(entries)
+        write(entries, to: "identities")
     }
 
     private mutating func write(_ identity: Identity, _ name: String, to yaml: inout YAMLText) throws {
@@ -252,7 +311,7 @@ package struct ManifestExport {
         let anchors = try keychain.trust.anchors()
         var names: [Data: String] = [:]
         var taken = Set(identities.compactMap(\.label))
-        var isFirst = true
+        var entries: [Entry] = []
         for item in try keychain.find(.certificates) where !own.contains(item.der) && names[item.der] == nil {
             // An object that is not a certificate cannot be in a manifest.
             guard let certificate = try? item.certificate() else { continue }
@@ -264,21 +323,23 @@ package struct ManifestExport {
                 ? stem + "-" + certificate.sha256Fingerprint.hexadecimal.prefix(8) : stem
             taken.insert(name)
             names[item.der] = name
-            if isFirst { yaml.line(0, "certificates:") }
-            isFirst = false
+            var yaml = YAMLText()
             yaml.line(2, "- name: \(YAMLText.scalar(name))")
             if item.isProtected { yaml.line(4, "protect: true") }
             yaml.line(4, "pem: |")
             for line in certificate.pem.split(separator: "\n") { yaml.line(6, String(line)) }
+            entries.append(Entry(name: name, text: yaml))
         }
+        write(entries, to: "certificates")
         for identity in identities { names[identity.der] = identity.label }
-        isFirst = true
+        entries = []
         for anchor in anchors {
             guard let name = names[anchor.certificate.der] else { continue }
-            if isFirst { yaml.line(0, "trust:") }
-            isFirst = false
+            var yaml = YAMLText()
             yaml.line(2, "- certificate: \(YAMLText.scalar(name))")
             yaml.member(4, "for", anchor.usages.map(\.rawValue))
+            entries.append(Entry(name: name, text: yaml))
         }
+        write(entries, to: "trust")
     }
 }

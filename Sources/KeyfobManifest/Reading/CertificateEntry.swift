@@ -32,7 +32,7 @@ package struct CertificateEntry: Sendable {
             }
             data = bytes.copyData()
         }
-        // Whatever makes it unreadable, the message is the same.
+        // Any error means the same: there is no certificate in it.
         let found = (try? Certificate.load(data)) ?? []
         guard found.count == 1, let certificate = found.first else {
             report(

@@ -1,6 +1,6 @@
 /// The form of a value in a manifest.
 package indirect enum Form: Sendable {
-    /// Any text that is not empty.
+    /// Any text that is not empty and contains no PIN of a PKCS#11 URI.
     case text
     /// The name of an object: text that no command reads as a URI.
     case name

@@ -88,12 +88,6 @@ package struct IdentityEntry: Sendable {
             found.append(
                 ManifestProblem("only an authority has a path length", at: record.position(of: "pathLength")))
         }
-        if let lifetime = record.seconds("lifetime"), let before = record.seconds("renewBefore"), before >= lifetime {
-            found.append(
-                ManifestProblem(
-                    "the certificate would always be due: it does not live longer than that",
-                    at: record.position(of: "renewBefore")))
-        }
         do { _ = try contents.name() } catch {
             found.append(
                 ManifestProblem(

@@ -50,7 +50,7 @@ package struct Manifest: Sendable {
             guard let record else { continue }
             whole = whole.map { Self.merged($0, record, &problems) } ?? record
         }
-        if let whole { problems += NodeReader.missing(in: whole) }
+        if let whole { problems += NodeReader.problems(of: whole) }
         guard let whole else {
             throw ManifestError(
                 problems.isEmpty

@@ -76,7 +76,9 @@ enum ManifestForms {
             Field(
                 "generate", .record(generation), "Make a random value if the secret is missing; {} for the usual one.",
                 example: ""),
-            Field("valueFrom", .source(secretSources), "Where the value comes from: its first line."),
+            Field(
+                "valueFrom", .source(secretSources),
+                "Where the value comes from: all that is there, except a newline at its end."),
             Field(
                 "onConflict", .choice(["replace", "keep"]),
                 "What happens to a stored value that differs from the source; replace by default."),

@@ -2,6 +2,7 @@ import Foundation
 import Keyfob
 import KeyfobPrimitives
 import KeyfobSystem
+import PKCS11
 import Yams
 
 /// Reads the nodes of a YAML file into records, and collects all errors instead of stopping at the first one.
@@ -11,9 +12,12 @@ struct NodeReader {
     private let directory: String
     private(set) var problems: [ManifestProblem] = []
     /// The number of nodes that may still be read. Aliases can make a short text describe very many.
+    ///
+    /// It does not limit Yams, which compares the keys of a mapping before any node is counted. A key that is an alias
+    /// of nested lists can keep Yams busy for minutes.
     private var nodesLeft = 0
 
-    /// More nodes than any real manifest has. Reading them takes less than a second.
+    /// More nodes than any real manifest has. Reading that many takes less than a second.
     private static let mostNodes = 200_000
 
     init(file: String, directory: String) {
@@ -25,7 +29,10 @@ struct NodeReader {
     mutating func read(_ text: String, as form: RecordForm) -> Record? {
         nodesLeft = Self.mostNodes
         let node: Node?
-        do { node = try Yams.compose(yaml: text) } catch let error as YamlError {
+        // YAML 1.2 allows a byte order mark, which the parser refuses in a text.
+        let hasMark = text.unicodeScalars.first == "\u{FEFF}"
+        let content = hasMark ? String(text.unicodeScalars.dropFirst()) : text
+        do { node = try Yams.compose(yaml: content) } catch let error as YamlError {
             problems.append(problem(error))
             return nil
         } catch {
@@ -82,16 +89,12 @@ struct NodeReader {
         }
         let names = Set(mapping.keys.compactMap { $0.scalar?.string })
         record.given = names
-        if isWhole { problems += Self.missing(in: record) }
-        for (first, second) in form.exclusions where names.contains(first) && names.contains(second) {
-            problems.append(
-                ManifestProblem("\"\(first)\" and \"\(second)\" exclude each other", at: record.position(of: second)))
-        }
+        if isWhole { problems += Self.problems(of: record) }
         return record
     }
 
-    /// The problems of members that a whole record must have.
-    static func missing(in record: Record) -> [ManifestProblem] {
+    /// The problems of members that a whole record must have, or must not have together.
+    static func problems(of record: Record) -> [ManifestProblem] {
         let (form, names) = (record.form, record.given)
         var found = form.fields.filter { $0.isRequired && !names.contains($0.name) }.map { field in
             ManifestProblem("the \(form.noun) lacks \"\(field.name)\"", at: record.position, hint: field.documentation)
@@ -106,6 +109,13 @@ struct NodeReader {
                     given.isEmpty
                         ? "the \(form.noun) needs one of \(list)" : "the \(form.noun) may have only one of \(list)",
                     at: record.position))
+        }
+        for (first, second) in form.exclusions where names.contains(first) && names.contains(second) {
+            let (other, place) = (record.position(of: first), record.position(of: second))
+            found.append(
+                ManifestProblem(
+                    "\"\(first)\" and \"\(second)\" exclude each other", at: place,
+                    hint: other.file == place.file ? nil : "\"\(first)\" is at \(other)"))
         }
         return found
     }
@@ -237,13 +247,24 @@ struct NodeReader {
             }
             return .integer(number)
         case .mode:
-            guard (3...4).contains(text.count), let mode = Int(text, radix: 8), mode <= 0o777 else {
+            // The initializer also accepts a sign.
+            guard (3...4).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x37).contains($0) }),
+                let mode = Int(text, radix: 8), mode <= 0o777
+            else {
                 report("\"\(name)\" is the mode of a file in octal digits, such as 0640", node)
                 return nil
             }
             return .integer(mode)
         case .source(let prefixes): return source(text, node, prefixes, of: name)
-        default: return .text(text)
+        default:
+            // Plans and errors show these texts, also the words of programs.
+            guard !PKCS11URI.seemsToHoldPIN(text) else {
+                report(
+                    "\"\(name)\" contains a PIN, and a secret must not be written here", node,
+                    hint: "leave pin-value out; the source of the PIN is named by \"pinSource\"")
+                return nil
+            }
+            return .text(text)
         }
     }
 

@@ -32,10 +32,41 @@ import Testing
 
         let second = try ManifestHome()
         try Data(home.text("site.yaml").utf8).write(to: URL(fileURLWithPath: second.path("site.yaml")))
-        try second.apply(environment: ["DB_PROD_APP": "x", "DB_PROD_OTHER": "y", "MAIL": "z"])
+        try second.apply(
+            environment: [
+                "KEYFOB_SECRET_DB_PROD_APP": "x", "KEYFOB_SECRET_DB_PROD_OTHER": "y", "KEYFOB_SECRET_MAIL": "z",
+            ])
         #expect(try second.isUpToDate())
         #expect(try second.keyfob(["get", "db/prod", "--user", "app", "-k", "site"]).output == "x\n")
         #expect(try second.keyfob(["cert", "verify", "web", "-k", "site"]).status == 0)
+    }
+
+    @Test func `an export names another variable for each secret, and none that a shell has set`() throws {
+        let home = try ManifestHome()
+        try home.write("")
+        try home.apply()
+        let names = ["path", "db/prod", "db-prod", "schlüssel"]
+        for name in names { try home.home.set(name, "value of " + name, ["-k", "site"]) }
+        let exported = try home.keyfob(["manifest", "export", "-k", "site", "-o", home.path("exported.yaml")])
+        try #require(exported.status == 0, "\(exported.error)")
+        let sources = try home.text("exported.yaml").matches(of: /valueFrom: env:(.*)/).map { String($0.output.1) }
+        #expect(Set(sources).count == names.count, "\(sources)")
+        #expect(sources.allSatisfy { $0.wholeMatch(of: /KEYFOB_SECRET_[A-Z0-9_]+/) != nil }, "\(sources)")
+        #expect(sources.contains("KEYFOB_SECRET_PATH"), "\(sources)")
+    }
+
+    @Test func `an export leaves out what a manifest cannot have, and says so`() throws {
+        let home = try ManifestHome()
+        try home.write("")
+        try home.apply()
+        for name in ["pkcs11:x", " ", "\u{2028}", "\u{AD}", "fine"] { try home.home.set(name, "value", ["-k", "site"]) }
+        let exported = try home.keyfob(["manifest", "export", "-k", "site", "-o", home.path("exported.yaml")])
+        try #require(exported.status == 0, "\(exported.error)")
+        let text = try home.text("exported.yaml")
+        #expect(text.contains("# Left out of secrets: \"pkcs11:x\" (this cannot be a name,"), "\(text)")
+        #expect(text.contains("- name: fine\n"), "\(text)")
+        let plan = try home.keyfob(["plan", home.path("exported.yaml"), "--exit-code"])
+        #expect(plan.status == 0, "\(plan.output)\(plan.error)\(text)")
     }
 
     @Test func `the example can be applied`() throws {

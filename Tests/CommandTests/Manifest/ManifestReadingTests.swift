@@ -97,6 +97,35 @@ import Testing
     }
 
     @Test(arguments: [
+        "token: \"pkcs11:token=x?pin-value=hunter2\"", "token: pkcs11:token=x?PIN%2Dvalue=hunter2",
+        "identities: [{name: w, commonName: w, issuer: \"pkcs11:object=ca?pin-value=hunter2\"}]",
+        "secrets: [{name: a, generate: {}, onChange: [{run: [p11tool, \"pkcs11:token=x?pin-value=hunter2\"]}]}]",
+    ])
+    func `a PIN in a URI is refused and not repeated`(text: String) throws {
+        let found = try problems(Self.head + text + "\n")
+        #expect(found.count == 1, "\(found)")
+        #expect(found.first?.hasPrefix("site.yaml:3:") ?? false, "\(found)")
+        #expect(found.first?.contains("contains a PIN") ?? false, "\(found)")
+        #expect(!found.contains { $0.contains("hunter2") }, "\(found)")
+    }
+
+    @Test(arguments: ["token: site", "token: \"pkcs11:token=site?pin-source=file:/run/pin\""])
+    func `a token may be a label or a URI`(text: String) throws {
+        #expect(try problems(Self.head + text + "\n") == [])
+    }
+
+    @Test func `a certificate may live shorter than the time before its end at which it is renewed`() throws {
+        let text = "identities: [{name: w, commonName: w, lifetime: 10d, renewBefore: 30d}]\n"
+        #expect(try Self.manifest(Self.head + text).identities[0].renewalTime == .beforeEnd(2_592_000))
+    }
+
+    @Test func `a byte order mark is allowed, and changes no position`() throws {
+        #expect(try problems("\u{FEFF}" + Self.head) == [])
+        #expect(
+            try problems("\u{FEFF}colour: red\n" + Self.head).map { $0.prefix { $0 != " " } } == ["site.yaml:1:1:"])
+    }
+
+    @Test(arguments: [
         ("secrets: [{name: a, generate: {}}, {name: a, generate: {}}]", "this secret is there already, at site.yaml:3:11"),
         ("keys: [{name: k}]\nidentities: [{name: k}]", "a key or identity of this name is there already"),
         ("secrets: [{name: a}]", "the secret needs one of \"generate\", \"valueFrom\""),
@@ -112,6 +141,8 @@ import Testing
         ("identities: [{name: w, commonName: w, outputs: [{chain: /a}, {chain: /a}]}]", "this file is there already"),
         ("identities: [{name: w, commonName: w, outputs: [{mode: 0640}]}]", "the output names no file"),
         ("identities: [{name: w, commonName: w, outputs: [{chain: /a, mode: 0999}]}]", "\"mode\" is the mode of a file"),
+        ("identities: [{name: w, commonName: w, outputs: [{chain: /a, mode: -640}]}]", "\"mode\" is the mode of a file"),
+        ("secrets: [{name: a, generate: {}, outputs: [{value: /a, mode: \"+640\"}]}]", "\"mode\" is the mode of a file"),
         ("issuers: {x: {type: acme, directory: \"https://a\"}}", "the issuer needs one of \"webRoot\""),
         ("issuers: {x: {type: exec, command: [/x], profile: short}}", "an issuer of type exec has no \"profile\""),
         ("certificates: [{name: c, file: /nonexistent}]", "the file cannot be read"),
@@ -122,7 +153,6 @@ import Testing
         ("defaults: {renewAt: 66%, renewBefore: 30d}", "exclude each other"),
         ("defaults: {key: {type: aes}}", "\"type\" is one of ec, rsa, ed25519"),
         ("defaults: {key: {type: rsa, size: 1024}}\nkeys: [{name: k}, {name: l}]", "there are no RSA 1024 keys"),
-        ("identities: [{name: w, commonName: w, lifetime: 10d, renewBefore: 10d}]", "would always be due"),
         ("identities: [{name: w, import: {pem: [/a]}, issuer: self}]", "exclude each other"),
         ("identities: [{name: w, import: {}}]", "needs one of \"pkcs12\", \"pem\""),
         ("identities: [{name: w, import: {pkcs12: /a, passSource: hunter}}]", "\"passSource\" is not a source"),
@@ -188,6 +218,19 @@ import Testing
             error.problems.map(\.description) == [
                 "c.yaml:2:11: \"keychain\" has another value at a.yaml:2:11",
                 "c.yaml:3:11: this secret is there already, at a.yaml:3:11",
+            ])
+    }
+
+    @Test func `members that exclude each other may not be in two files either`() throws {
+        func text(_ name: String, _ text: String) -> Manifest.Text {
+            Manifest.Text(name: name, directory: "/", text: text)
+        }
+        let first = text("a.yaml", Self.head + "unattended: true\n")
+        let second = text("b.yaml", "apiVersion: keyfob/v1\npinSource: env:P\n")
+        let error = try #require(throws: ManifestError.self) { try Manifest([first, second]) }
+        #expect(
+            error.problems.map(\.description) == [
+                "b.yaml:2:12: \"unattended\" and \"pinSource\" exclude each other — \"unattended\" is at a.yaml:3:13"
             ])
     }
 

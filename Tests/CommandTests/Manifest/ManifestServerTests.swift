@@ -24,7 +24,7 @@ import Testing
         // Written by the keychain's user, who must be able to read it.
         try home.shell("cat > first.yaml <<'END'\n\(Self.manifest)\nEND\n")
         for (number, file) in [("1", "../first.yaml"), ("2", "../1/exported.yaml")] {
-            let start = "export HOME=\"$PWD/\(number)\" DB_PASSWORD_APP=value; mkdir -pm 700 \(number); cd \(number); "
+            let start = "export HOME=\"$PWD/\(number)\" KEYFOB_SECRET_DB_PASSWORD_APP=value; mkdir -pm 700 \(number); cd \(number); "
             try home.shell(start + "cp \(file) site.yaml; ../keyfob apply site.yaml; ../keyfob plan site.yaml --exit-code")
             let nginx = try home.shell(start + "../keyfob uri web -k site --for nginx --check")
             #expect(nginx.contains("checked: TLSv1.3"), "\(nginx)")
