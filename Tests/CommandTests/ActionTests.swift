@@ -95,7 +95,7 @@ import Testing
         Step(words: "trust rm other", first: "delete", again: "trust rm other --if-exists", second: "none"),
         Step(words: "cert rm other -y", first: "delete", again: "cert rm other -y --if-exists", second: "none"),
         Step(words: "uri web --for nginx --write DIR/nginx", first: "create", second: "none"),
-        Step(words: "helper install cargo", first: "update", second: "none"),
+        Step(words: "helper install cargo", first: "create", second: "none"),
         Step(words: "helper rm cargo", first: "delete", second: "none"),
         Step(
             words: "manifest init -o DIR/new.yaml", first: "create", again: "manifest init -o DIR/new.yaml --force",

@@ -29,8 +29,8 @@ extension CredentialHelper {
 
     /// Opens the keychain, which cannot ask for its PIN.
     ///
-    /// - Throws: The errors of `GlobalOptions.openKeychain`; `UsageError` if the PIN would come from standard input,
-    ///   which has the request.
+    /// - Throws: The errors of `GlobalOptions.openKeychain`; `UsageError` for a dry run, and if the PIN would come from
+    ///   standard input, which has the request.
     func openKeychain(warmsUpToken: Bool = false) throws -> Keychain {
         try openKeychain(global, warmsUpToken: warmsUpToken)
     }
@@ -39,6 +39,10 @@ extension CredentialHelper {
     ///
     /// - Throws: The errors of `openKeychain(warmsUpToken:)`.
     func openKeychain(_ options: GlobalOptions, warmsUpToken: Bool = false) throws -> Keychain {
+        // The protocols of the calling programs have no answer for it.
+        guard !global.dryRun, !options.dryRun else {
+            throw UsageError("a helper has no dry run; nothing was changed.", hint: "Leave out --dry-run.")
+        }
         var options = options
         options.noInput = true
         if ["stdin", "fd:0"].contains(options.pinSource ?? options.environmentPINSource) {

@@ -18,7 +18,7 @@ struct DockerConfiguration {
 
     /// Reads the file; a missing one is an empty object.
     ///
-    /// - Throws: `KeychainError.fileDamaged` if it is not a JSON object; `fileUnavailable`.
+    /// - Throws: `KeychainError.fileDamaged` if it, or its list of helpers, is not a JSON object; `fileUnavailable`.
     init() throws {
         let folder = Environment.nonEmpty("DOCKER_CONFIG")
             ?? (Environment.nonEmpty("HOME") ?? NSHomeDirectory()) + "/.docker"
@@ -36,6 +36,13 @@ struct DockerConfiguration {
                 hint: "Correct it, or add this yourself: \(Self.entry(for: []))", details: ["path": path])
         }
         self.members = members
+        switch object[Self.helpers] {
+        case nil, .object?: break
+        default:
+            throw KeychainError(
+                .fileDamaged, "\"\(Self.helpers)\" in \(TerminalSafe.text(path)) is not an object; it was not changed.",
+                hint: "Correct it, and run the command again.", details: ["path": path])
+        }
     }
 
     /// The entry that makes docker call the helper: for the given registries, or for all.
@@ -71,11 +78,8 @@ struct DockerConfiguration {
     private func write(_ helper: String?, for registries: [String]) throws {
         let value = helper.map { JSONText.string($0) }
         guard !registries.isEmpty else { return try write(Self.setting([Self.store], value, in: members)) }
-        guard case .object(let known) = object[Self.helpers] ?? .object([]) else {
-            throw KeychainError(
-                .fileDamaged, "\"\(Self.helpers)\" in \(TerminalSafe.text(path)) is not an object; it was not changed.",
-                details: ["path": path])
-        }
+        var known: [JSONText.Member] = []
+        if case .object(let members)? = object[Self.helpers] { known = members }
         let entries = Self.setting(registries, value, in: known)
         try write(Self.setting([Self.helpers], entries.isEmpty ? nil : .object(entries), in: members))
     }

@@ -14,7 +14,7 @@ struct DockerHelper: CredentialHelper {
             "keyfob helper docker list"),
         discussion: """
             docker calls this command as docker-credential-keyfob. A registry that docker has not logged in to gets \
-            the internet password of its server, if there is one.
+            the internet password of its address or of its server, if there is one.
             """)
 
     @Argument(help: "get, store, erase, list or version.")
@@ -51,17 +51,27 @@ struct DockerHelper: CredentialHelper {
         let registry = try registry()
         let address = try CredentialAddress(url: registry)
         let keychain = try openKeychain(warmsUpToken: true)
+        var failure: (any Error)?
         for domain in [Self.domain, ""] {
-            for password in try keychain.credentials(in: domain).find(address) {
-                guard let stored = try keychain.secret(of: password),
-                    let secret = domain.isEmpty ? try GitSecret(stored: stored).password : stored
-                else { continue }
-                let answer: Members = [
-                    "ServerURL": registry, "Username": password.account, "Secret": try HelperAnswer.text(secret),
-                ]
+            // The passwords of other programs include those of the whole server.
+            let paths: KeychainCredentials.Paths = domain.isEmpty ? .above : .same
+            for password in try keychain.credentials(in: domain).find(address, paths: paths) {
+                guard let stored = try keychain.secret(of: password) else { continue }
+                let text: String
+                do {
+                    let value = try domain.isEmpty ? GitSecret(stored: stored).password : stored
+                    guard let secret = value else { continue }
+                    text = try HelperAnswer.text(secret)
+                } catch {
+                    // Another item may have a secret for docker.
+                    failure = failure ?? error
+                    continue
+                }
+                let answer: Members = ["ServerURL": registry, "Username": password.account, "Secret": text]
                 return try StandardOutput.write(Value.object(answer).json + "\n")
             }
         }
+        if let failure { throw failure }
         throw KeychainError(.itemNotFound, "credentials not found in native keychain")
     }
 

@@ -3,7 +3,7 @@ import KeyfobPrimitives
 
 /// A credential in git's format: lines of `key=value` up to an empty line.
 ///
-/// Unknown keys are ignored, including the lists `capability[]` and `wwwauth[]`. Of a repeated key the last value
+/// Unknown keys are ignored, including the lists `capability[]` and `wwwauth[]`. The last value of a repeated key
 /// counts, as in git.
 struct GitCredential {
     private(set) var scheme: String?

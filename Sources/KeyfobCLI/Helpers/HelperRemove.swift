@@ -20,26 +20,32 @@ struct HelperRemove: OutputCommand {
     func run(_ output: Output) throws {
         let verb = global.dryRun ? "Would remove" : "Removed"
         var reports = try options.reports()
-        for index in reports.indices {
-            let program = reports[index].program
-            if options.configure, reports[index].isConfigured == true {
-                if !global.dryRun {
-                    try reports[index].configuration.remove()
-                    reports[index].isConfigured = false
-                }
-                reports[index].isChanged = true
-                try output.say("\(verb) keyfob from the configuration of \(program.rawValue).")
-            }
-            if let link = reports[index].link, reports[index].isLinked {
-                if !global.dryRun {
-                    try link.remove()
-                    reports[index].isLinked = false
-                }
-                reports[index].isChanged = true
-                try output.say("\(verb) \(TerminalSafe.text(link.path)).")
-            }
-            if !reports[index].isChanged { try output.say("Nothing to do for \(program.rawValue).") }
+        do {
+            for index in reports.indices { try remove(&reports[index], verb, output) }
+        } catch let error as KeychainError {
+            throw HelperReport.failure(error, after: reports)
         }
-        try HelperReport.emit(reports, .delete, global, output)
+        try HelperReport.emit(reports, global, output)
+    }
+
+    private func remove(_ report: inout HelperReport, _ verb: String, _ output: Output) throws {
+        let program = report.program
+        if options.configure, report.isConfigured == true {
+            if !global.dryRun {
+                try report.configuration.remove()
+                report.isConfigured = false
+            }
+            report.note(.delete)
+            try output.say("\(verb) keyfob from the configuration of \(program.rawValue).")
+        }
+        if let link = report.link, report.isLinked {
+            if !global.dryRun {
+                try link.remove()
+                report.isLinked = false
+            }
+            report.note(.delete)
+            try output.say("\(verb) \(TerminalSafe.text(link.path)).")
+        }
+        if !report.isChanged { try output.say("Nothing to do for \(program.rawValue).") }
     }
 }

@@ -5,7 +5,8 @@ import KeyfobPrimitives
 
 /// `keyring`: the command of the Python package keyring, as pip, uv, twine and poetry call it.
 ///
-/// A service that is a URL is an internet password. Any other one is a generic password, as in the package.
+/// A service that is a URL is an internet password, unless a generic password of that service and account exists. Any
+/// other one is a generic password, as in the package.
 struct KeyringHelper: CredentialHelper {
     static let configuration = CommandConfiguration(
         "keyring", "Store and return passwords for pip and other programs that call keyring.",
@@ -82,11 +83,18 @@ struct KeyringHelper: CredentialHelper {
         // pip asks for HOST:PORT after a URL without a password. It would send that of https to a URL of http.
         // Only a valid URL has a password of a URL.
         guard let address = try? urlAddress() else { return nil }
+        var failure: (any Error)?
         for password in try keychain.credentials().find(address, user: user, paths: .above) {
-            guard let stored = try keychain.secret(of: password), let secret = try GitSecret(stored: stored).password
-            else { continue }
-            return (password.account, secret)
+            guard let stored = try keychain.secret(of: password) else { continue }
+            do {
+                guard let secret = try GitSecret(stored: stored).password else { continue }
+                return (password.account, secret)
+            } catch {
+                // Another item may have a secret of one line.
+                failure = failure ?? error
+            }
         }
+        if let failure { throw failure }
         return nil
     }
 
@@ -101,7 +109,9 @@ struct KeyringHelper: CredentialHelper {
         guard !secret.isEmpty else { throw UsageError("the password is empty; nothing was stored.") }
         try HelperAnswer.requireOneLine(secret, "password")
         let keychain = try openKeychain()
-        if let address = try urlAddress() {
+        // `get` prefers a generic password, so this is the one to change.
+        let known = try keychain.find(.genericPassword(service: service, account: user))
+        if known.isEmpty, let address = try urlAddress() {
             try keychain.credentials().store(secret, at: address, user: user, label: service)
             return
         }
@@ -115,11 +125,14 @@ struct KeyringHelper: CredentialHelper {
 
     private func remove(_ user: String) throws {
         let keychain = try openKeychain()
+        var count = 0
         if let address = try urlAddress() {
             let credentials = keychain.credentials()
-            if try credentials.remove(credentials.find(address, user: user)) > 0 { return }
+            count = try credentials.remove(credentials.find(address, user: user))
         }
-        try keychain.delete(.genericPassword(service: service, account: user))
+        do { try keychain.delete(.genericPassword(service: service, account: user)) } catch let error as KeychainError
+            where error.code == .itemNotFound && count > 0
+        {}
     }
 
     private func account() throws -> String {

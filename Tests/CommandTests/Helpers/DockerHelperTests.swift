@@ -71,6 +71,15 @@ import Testing
         #expect(try helpers.call("git-credential-keyfob", ["get"], lines).output.contains("password=of git\n"))
     }
 
+    @Test func `a registry whose address has a path gets the password of its server`() throws {
+        let options = ["--kind", "internet", "--protocol", "https", "--user", "me"]
+        try helpers.home.set("index.docker.io", "of the server", options)
+        #expect(try docker("get", "https://index.docker.io/v1/").output.contains(#""Secret":"of the server""#))
+        try helpers.home.set("index.docker.io", "nearer", options + ["--path", "/v1/"])
+        #expect(try docker("get", "https://index.docker.io/v1/").output.contains(#""Secret":"nearer""#))
+        #expect(try docker("get", "index.docker.io:8443").status == 1)
+    }
+
     @Test(arguments: [
         ("get", "unknown.example", "credentials not found in native keychain"), ("get", "", "no credentials server URL"),
         ("get", " \n", "no credentials server URL"), ("erase", "", "no credentials server URL"),

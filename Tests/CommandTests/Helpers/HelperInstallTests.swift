@@ -79,6 +79,23 @@ import Testing
         #expect(try helper("install", "git", "--registry", "r.example").status == 2)
     }
 
+    @Test func `a list of docker's helpers that is not an object is refused before anything changes`() throws {
+        let text = #"{"credHelpers":[]}"#
+        try helpers.shell("mkdir home/.docker; printf '%s' '\(text)' > home/.docker/config.json")
+        let result = try helper("install", "git", "docker", "--configure", "--yes", "--registry", "r.example")
+        #expect(result.status == 9 && result.error.contains("\"credHelpers\""), "\(result.error)")
+        #expect(links().isEmpty)
+        #expect(try helpers.run("git config --global --get-all credential.helper").output.isEmpty)
+        #expect(try helpers.shell("cat home/.docker/config.json") == text)
+    }
+
+    @Test func `an error names the helpers that were changed before it`() throws {
+        let words = ["helper", "install", "keyring", "git", "cargo", "--configure", "--json"]
+        let result = try helpers.home.keyfob(words, environment: ["PATH": "/usr/bin:/bin"])
+        #expect(result.status == 12 && result.error.contains(#""changed":"keyring\ngit""#), "\(result.error)")
+        #expect(links() == ["git-credential-keyfob", "keyring"])
+    }
+
     @Test func `a damaged configuration of docker is not changed`() throws {
         try helpers.shell("mkdir home/.docker; echo '{' > home/.docker/config.json")
         let result = try helper("install", "docker", "--configure", "--yes")

@@ -77,6 +77,50 @@ import Testing
         #expect(try helpers.accounts() == ["ci@pypi.example.org"])
     }
 
+    @Test func `a new password replaces the generic one that get would return, and del removes both`() throws {
+        let url = "https://pypi.example.org/"
+        #expect(try keyring("set", url, "ci", input: "internet").status == 0)
+        try helpers.home.set(url, "generic", ["--user", "ci"])
+        #expect(try keyring("get", url, "ci").output == "generic\n")
+        #expect(try keyring("set", url, "ci", input: "new").status == 0)
+        #expect(try keyring("get", url, "ci").output == "new\n")
+        #expect(try keyring("del", url, "ci").status == 0)
+        #expect(try helpers.accounts().isEmpty)
+        #expect(try keyring("del", url, "ci").status == 3)
+    }
+
+    @Test func `a password of several lines does not hide another one of the server`() throws {
+        let options = ["--kind", "internet", "--protocol", "https"]
+        try helpers.home.set("pypi.example.org", "one line", options + ["--user", "al"])
+        try helpers.home.set("pypi.example.org", "two\nlines", options + ["--user", "bo"])
+        let found = try keyring("--mode", "creds", "get", "https://pypi.example.org/simple/")
+        #expect(found.output == "al\none line\n", "\(found.error)")
+        #expect(try keyring("get", "https://pypi.example.org/simple/", "bo").status == 9)
+        let docker = try helpers.call("docker-credential-keyfob", ["get"], "https://pypi.example.org/v2/")
+        #expect(docker.output.contains(#""Secret":"one line""#), "\(docker.output)")
+    }
+
+    @Test func `no helper has a dry run`() throws {
+        #expect(try keyring("set", "svc", "me", input: "kept").status == 0)
+        let lines = "protocol=https\nhost=example.org\nusername=me\npassword=x\n"
+        let login = #"{"ServerURL":"r.example","Username":"me","Secret":"x"}"#
+        let token = #"{"v":1,"kind":"login","registry":{"index-url":"sparse+https://r.example/"},"args":["-q"],"token":"x"}"#
+        let calls: [(program: String, words: [String], input: String, status: Int32)] = [
+            ("keyring", ["set", "other", "me"], "x", 2), ("keyring", ["set", "svc", "me"], "x", 2),
+            ("keyring", ["del", "svc", "me"], "", 2), ("git-credential-keyfob", ["store"], lines, 2),
+            ("docker-credential-keyfob", ["store"], login, 1),
+            ("cargo-credential-keyfob", ["--cargo-plugin"], token + "\n", 0),
+        ]
+        for call in calls {
+            let result = try helpers.call(call.program, call.words + ["--dry-run"], call.input)
+            #expect(result.status == call.status, "\(call.program): \(result.error)")
+            let text = result.output + result.error
+            #expect(text.contains("a helper has no dry run; nothing was changed"), "\(call.program): \(text)")
+        }
+        #expect(try helpers.accounts() == ["me@svc"])
+        #expect(try keyring("get", "svc", "me").output == "kept\n")
+    }
+
     @Test func `bad input changes nothing`() throws {
         #expect(try keyring("get", "service").status == 2)
         #expect(try keyring("set", "service", input: "x").status == 2)
