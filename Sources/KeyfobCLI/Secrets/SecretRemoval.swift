@@ -41,6 +41,36 @@ struct SecretRemoval {
         }
         var removed: [Item] = []
         var kept: [String] = []
+        do { try remove(items, in: keychain, output, &removed, &kept) } catch let error as KeychainError {
+            throw error.with(details: error.details.merging(details(of: removed)) { $1 })
+        }
+        guard kept.isEmpty else {
+            // Fails, so that a script does not continue with items that were kept.
+            let list = kept.joined(separator: ", ")
+            throw KeychainError(
+                .cancelled, removed.isEmpty ? "nothing was removed." : "\(list) kept; the others are removed.",
+                details: ["keychain": keychain.name].merging(details(of: removed)) { $1 })
+        }
+        guard output.format.isMachineReadable else { return }
+        let list = (global.dryRun ? items : removed).map { item -> Members in
+            ["name": title(item), "user": item.userText, "kind": item.kindText, "server": item.value(.server)]
+                + item.placeMembers + item.referenceMembers
+        }
+        try output.emit(
+            Document(
+                global.effect(list.isEmpty ? .none : .delete), ["keychain": keychain.name, "removed": list]),
+            sentence: "")
+    }
+
+    /// The names of the items that were removed before an error, for its details.
+    private func details(of removed: [Item]) -> [String: String] {
+        removed.isEmpty ? [:] : ["removed": removed.map(title).joined(separator: "\n")]
+    }
+
+    /// Removes the items after a question for each, and records which were removed and which were kept.
+    private func remove(
+        _ items: [Item], in keychain: Keychain, _ output: Output, _ removed: inout [Item], _ kept: inout [String]
+    ) throws {
         for item in items {
             let account = item.userText.isEmpty ? "" : " of \"\(TerminalSafe.text(item.userText))\""
             let what = (noun.isEmpty ? "" : noun + " ") + "\"\(TerminalSafe.text(title(item)))\"\(account)"
@@ -65,21 +95,5 @@ struct SecretRemoval {
             removed.append(item)
             try Output.afterChange { try output.say("Removed \(what) from \"\(keychain.name)\".") }
         }
-        guard kept.isEmpty else {
-            // Fails, so that a script does not continue with items that were kept.
-            let list = kept.joined(separator: ", ")
-            throw KeychainError(
-                .cancelled, removed.isEmpty ? "nothing was removed." : "\(list) kept; the others are removed.",
-                details: ["keychain": keychain.name])
-        }
-        guard output.format.isMachineReadable else { return }
-        let list = (global.dryRun ? items : removed).map { item -> Members in
-            ["name": title(item), "user": item.userText, "kind": item.kindText, "server": item.value(.server)]
-                + item.placeMembers + item.referenceMembers
-        }
-        try output.emit(
-            Document(
-                global.effect(list.isEmpty ? .none : .delete), ["keychain": keychain.name, "removed": list]),
-            sentence: "")
     }
 }

@@ -16,6 +16,8 @@ struct SecretRow {
     static func name(in object: JSONSecretObject?) -> String? { object?.value("name")?.text }
 
     let name: String
+    /// The members that select the password, as the options of `keyfob set`.
+    let choice: PasswordChoice
     let item: Item
     let label: String?
     let comment: String?
@@ -33,6 +35,9 @@ struct SecretRow {
         if let name = object.names.first(where: { !Self.described.union(Self.ignored).contains($0) }) {
             throw Self.malformed("there is no member \"\(TerminalSafe.text(name))\"")
         }
+        if let name = object.names.first(where: { Self.ignored.contains($0) && object.value($0) == nil }) {
+            throw Self.malformed("\"\(name)\" has no valid value")
+        }
         guard let name = try Self.text("name", in: object) else { throw Self.malformed("the name is missing") }
         let kind = try Self.text("kind", in: object).map { text in
             guard let kind = PasswordChoice.Kind(rawValue: text) else {
@@ -48,7 +53,7 @@ struct SecretRow {
             guard let port = object.value("port")?.integer else { throw Self.malformed("\"port\" is not a number") }
             choice.port = port
         }
-        self.name = name
+        (self.name, self.choice) = (name, choice)
         (label, comment) = (try Self.text("label", in: object), try Self.text("comment", in: object))
         try choice.check()
         guard !SecretReference.isReference(name) else {
@@ -65,9 +70,12 @@ struct SecretRow {
     }
 
     /// A member that is a string; `nil` if it is null, missing or empty.
+    ///
+    /// Text with a NUL is refused, because no argument of a command can contain one.
     private static func text(_ name: String, in object: JSONSecretObject) throws -> String? {
         guard object.has(name) else { return nil }
         guard let text = object.value(name)?.text else { throw malformed("\"\(name)\" is not a string") }
+        guard !text.utf8.contains(0) else { throw malformed("\"\(name)\" contains a NUL") }
         return text.isEmpty ? nil : text
     }
 

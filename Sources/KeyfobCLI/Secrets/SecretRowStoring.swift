@@ -18,14 +18,27 @@ struct SecretRowStoring {
         let line: Int
     }
 
+    /// A password as the rows before would leave it, in a dry run.
+    private struct Planned {
+        let item: Item
+        /// The hash of the value.
+        let value: Int
+    }
+
     private let keychain: Keychain
     private let storing: SecretStoring
     private let allowsEmpty: Bool
     private let isDryRun: Bool
     private var batch: [Entry] = []
     private var size = 0
-    /// The hashes of the passwords in the batch; in a dry run, of all that would be added.
+    /// The hashes of the passwords in the batch; in a dry run without `--replace`, of all rows.
     private var known: Set<Int> = []
+    /// The names of the passwords in the batch.
+    private var names: Set<String> = []
+    /// The passwords of all rows by their hashes, in a dry run with `--replace`.
+    private var planned: [Int: Planned] = [:]
+    /// The hash of the last planned password of a name.
+    private var plannedHashes: [String: Int] = [:]
     private var number = 0
     private var counts: [Effect.Action: Int] = [:]
 
@@ -97,41 +110,86 @@ struct SecretRowStoring {
     }
 
     private mutating func add(_ entry: Entry) throws {
-        let (row, hash) = (entry.row, Self.hash(of: entry.row.item))
-        if known.contains(hash) {
-            guard !isDryRun else { return try repeated(row) }
-            try flush()
-        }
-        guard try keychain.stored(like: row.item) == nil else { return try storeAlone(row) }
+        let row = entry.row
+        guard !isDryRun else { return try storing.replace ? planReplacement(row) : plan(row) }
+        let hash = Self.hash(of: row.item)
+        // A replacement can mean a password that another row of the batch adds under the same name.
+        if known.contains(hash) || (storing.replace && names.contains(row.name)) { try flush() }
+        guard try !exists(row) else { return count(try storeAlone(row).action) }
         known.insert(hash)
-        guard !isDryRun else { return count(.create) }
+        names.insert(row.item.nameText)
         batch.append(entry)
         size += row.value.count
     }
 
-    /// Counts a row whose password an earlier row of a dry run would add.
-    private mutating func repeated(_ row: SecretRow) throws {
-        guard storing.replace || storing.ifMissing else {
+    /// Whether the row describes a password that is stored, or names one that it replaces.
+    private func exists(_ row: SecretRow) throws -> Bool {
+        if try keychain.stored(like: row.item) != nil { return true }
+        return try storing.replace && !row.choice.find(row.name, for: .replacing, in: keychain).isEmpty
+    }
+
+    /// Counts what the run without `--replace` does with a row after the rows before it.
+    private mutating func plan(_ row: SecretRow) throws {
+        if known.insert(Self.hash(of: row.item)).inserted {
+            return count(try exists(row) ? storeAlone(row).action : .create)
+        }
+        guard storing.ifMissing else {
             throw KeychainError(
                 .duplicateItem, "an earlier row has the same name and account.",
                 remedies: [Remedy("Replace it", .change(.replacing)), Remedy("Keep it", .change(.keeping))])
         }
-        count(storing.replace ? .update : .none)
+        count(.none)
+    }
+
+    /// Counts what the run with `--replace` does with a row after the rows before it.
+    private mutating func planReplacement(_ row: SecretRow) throws {
+        let value = Self.hash(of: row.value)
+        guard let earlier = plannedPassword(for: row) else {
+            var (action, item) = (Effect.Action.create, row.item)
+            if try exists(row) { (action, item) = try storeAlone(row) }
+            count(action)
+            return remember(Planned(item: item, value: value))
+        }
+        let options = options(of: row)
+        count(earlier.value == value && options.describes(earlier.item) ? .none : .update)
+        remember(Planned(item: options.described(earlier.item), value: value))
+    }
+
+    /// The planned password that a row replaces.
+    private func plannedPassword(for row: SecretRow) -> Planned? {
+        if let same = planned[Self.hash(of: row.item)] { return same }
+        guard let named = plannedHashes[row.name].flatMap({ planned[$0] }),
+            named.item.itemClass == row.item.itemClass, row.choice.fits(named.item)
+        else { return nil }
+        return named
+    }
+
+    private mutating func remember(_ password: Planned) {
+        let hash = Self.hash(of: password.item)
+        planned[hash] = password
+        plannedHashes[password.item.nameText] = hash
     }
 
     /// Stores one row as `keyfob set` does.
-    private mutating func storeAlone(_ row: SecretRow) throws {
-        var storing = storing
-        (storing.label, storing.comment) = (row.label, row.comment)
-        count(try storing.store(row.item, called: row.name, in: keychain, isDryRun: isDryRun) { row.value }.action)
+    private func storeAlone(_ row: SecretRow) throws -> (action: Effect.Action, item: Item) {
+        try options(of: row).store(row.item, called: row.name, as: row.choice, in: keychain, isDryRun: isDryRun) {
+            row.value
+        }
+    }
+
+    /// The options with which `keyfob set` stores a row.
+    private func options(of row: SecretRow) -> SecretStoring {
+        var options = storing
+        (options.label, options.comment) = (row.label, row.comment)
+        return options
     }
 
     /// Adds the passwords of the batch in one transaction.
     private mutating func flush() throws {
         let entries = batch
         (batch, size) = ([], 0)
-        guard !isDryRun, !entries.isEmpty else { return }
-        known = []
+        guard !entries.isEmpty else { return }
+        (known, names) = ([], [])
         do {
             try keychain.requireSealing()
             try keychain.vaultRows.addRows(entries.map { ($0.row.item, $0.row.value) })
@@ -139,7 +197,7 @@ struct SecretRowStoring {
         } catch let error as KeychainError where error.code == .duplicateItem {
             // Another process has added one of them.
             for entry in entries {
-                do { try storeAlone(entry.row) } catch {
+                do { count(try storeAlone(entry.row).action) } catch {
                     throw failure(error, entry.number, entry.line, entry.row.name)
                 }
             }
@@ -162,7 +220,17 @@ struct SecretRowStoring {
         return hasher.finalize()
     }
 
+    /// A hash of a value. Hashes differ from process to process, so that they reveal nothing.
+    private static func hash(of value: SecretBytes) -> Int {
+        var hasher = Hasher()
+        unsafe value.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
+        return hasher.finalize()
+    }
+
     // MARK: Errors
+
+    /// The most characters of a name in an error.
+    private static let shownCharacters = 200
 
     /// The error of a row, with its position and what was stored before.
     private func failure(_ error: any Error, _ number: Int, _ line: Int, _ name: String?) -> KeychainError {
@@ -171,13 +239,18 @@ struct SecretRowStoring {
             ?? KeychainError(
                 usage == nil ? .failed : .unsupportedFormat, usage?.message ?? String(describing: error),
                 remedies: usage?.hint.map { [Remedy($0)] } ?? [], cause: error)
-        let shown = name.map { ", \"\(TerminalSafe.text($0))\"" } ?? ""
+        let short = name.map { $0.count > Self.shownCharacters ? String($0.prefix(Self.shownCharacters)) + "…" : $0 }
+        var message = known.message
+        if let name, let short, short != name {
+            message = message.replacing(TerminalSafe.text(name), with: TerminalSafe.text(short))
+        }
+        let shown = short.map { ", \"\(TerminalSafe.text($0))\"" } ?? ""
         var details = known.details.merging(["line": String(line), "row": String(number), "stored": String(count)]) {
             $1
         }
-        details["name"] = name
+        details["name"] = short
         return KeychainError(
-            known.code, "row \(number) (line \(line)\(shown)): \(known.message)\(stored)",
+            known.code, "row \(number) (line \(line)\(shown)): \(message)\(stored)",
             remedies: known.remedies + remedies, details: details, cause: known.cause)
     }
 

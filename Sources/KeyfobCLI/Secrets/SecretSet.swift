@@ -15,7 +15,8 @@ struct SecretSet: OutputCommand {
 
             With --from-json, each object has the members that keyfob get and keyfob ls print: name, value or \
             value_b64, and where needed user, kind, server, protocol, port, path, label and comment. They are stored \
-            as they are read. The first bad one ends the command; those before it are stored. To check all: --dry-run.
+            while the input is read, in transactions of up to 500. The first bad one ends the command; those before it \
+            are stored. A signal ends it without those of the last transaction. To check all: --dry-run.
             """)
 
     @Argument(help: "The item's name.", completion: NameCompletion.passwords)

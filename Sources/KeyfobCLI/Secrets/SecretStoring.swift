@@ -101,10 +101,8 @@ struct SecretStoring: ParsableArguments {
         _ stored: Item, in keychain: Keychain, _ value: SecretBytes, isDryRun: Bool
     ) throws -> (action: Effect.Action, item: Item) {
         guard let reference = stored.reference else { return (.none, stored) }
-        let isDescribed = (label.map { stored.hasText(.label, $0) } ?? true)
-            && (comment.map { stored.hasText(.comment, $0) } ?? true)
         // A value that cannot be read, such as a damaged one, is replaced.
-        if isDescribed, (try? keychain.secret(of: stored)) == value { return (.none, stored) }
+        if describes(stored), (try? keychain.secret(of: stored)) == value { return (.none, stored) }
         guard !isDryRun else { return (.update, described(stored)) }
         var changes = ItemAttributes()
         if let label { changes[.label] = .string(label) }
@@ -113,8 +111,13 @@ struct SecretStoring: ParsableArguments {
         return (.update, described(stored))
     }
 
+    /// Whether an item has the label and comment of the options.
+    func describes(_ item: Item) -> Bool {
+        (label.map { item.hasText(.label, $0) } ?? true) && (comment.map { item.hasText(.comment, $0) } ?? true)
+    }
+
     /// Returns a stored item with the label and comment of the options, and otherwise the same attributes.
-    private func described(_ stored: Item) -> Item {
+    func described(_ stored: Item) -> Item {
         var item = stored
         if let label { item.attributes[.label] = .string(label) }
         if let comment { item.attributes[.comment] = .string(comment) }

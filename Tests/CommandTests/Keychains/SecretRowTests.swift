@@ -92,6 +92,9 @@ import Testing
         (#"{"name":"x","port":"1","value":"a"}"#, "not a number"),
         (#"{"name":"x","kind":"generic","server":"s","value":"a"}"#, "generic password has no server"),
         (#"{"name":"x","protocol":"gopher2","value":"a"}"#, "unknown protocol"), (#"{"name":"x","value":""}"#, "empty"),
+        (#"{"name":"x","value":"a","created":[}}"#, "no valid value"),
+        (#"{"name":"x","value":"a","schema":nul}"#, "no valid value"),
+        (#"{"name":"a\u0000b","value":"a"}"#, "contains a NUL"),
         (#"{"name":"keyfob://x","value":"a"}"#, "reserved"), ("canary", "object is missing"),
         ("]", "object is missing"),
         (#"{"name":"one","value":"a"}"#, "already exists"),
@@ -119,6 +122,43 @@ import Testing
         #expect(try value("a") == "3")
         #expect(try store(rows.replacing("\"a\"", with: "\"b\"")).error.contains("line 2"))
         #expect(try value("b") == "1")
+    }
+
+    @Test func `--replace takes a name for the one item that has it, as without --from-json`() throws {
+        try home.set("db/prod", "old", ["--user", "app"])
+        let row = #"{"name":"db/prod","value":"new"}"#
+        for options in [["--dry-run"], []] {
+            #expect(try counts(store(row, ["--replace"] + options)) == [0, 1, 0])
+        }
+        #expect(try value("db/prod") == "new")
+        try home.set("db/prod", "other", ["--user", "admin"])
+        #expect(try store(row, ["--replace"]).error.contains("item.ambiguous"))
+        // Also if an earlier row adds the item.
+        let rows = #"{"name":"n","user":"u","value":"1"}{"name":"n","value":"2"}{"name":"n","value":"2"}"#
+        for options in [["--dry-run"], []] {
+            #expect(try counts(store(rows, ["--replace"] + options)) == [1, 1, 1])
+        }
+        #expect(try value("n", ["--user", "u"]) == "2")
+    }
+
+    @Test func `a dry run of --replace compares a row with the rows before it`() throws {
+        try home.set("known", "0")
+        let rows = ["known 1", "known 1", "known 0", "new 1", "new 1", "new 2", "new 1"].map { row in
+            let words = row.split(separator: " ")
+            return "{\"name\":\"\(words[0])\",\"value\":\"\(words[1])\"}\n"
+        }.joined()
+        for options in [["--dry-run"], []] {
+            #expect(try counts(store(rows, ["--replace"] + options)) == [1, 4, 2])
+        }
+        #expect(try value("known") == "0" && value("new") == "1")
+    }
+
+    @Test func `a long name is shortened in an error`() throws {
+        let name = String(repeating: "n", count: 300_000)
+        let row = "{\"name\":\"\(name)\",\"value\":\"1\"}"
+        let result = try store(row + row)
+        #expect(result.status != 0 && result.error.contains("nnn…"))
+        #expect(result.error.utf8.count < 5_000)
     }
 
     @Test func `more rows than a transaction holds are stored, from a private file only`() throws {

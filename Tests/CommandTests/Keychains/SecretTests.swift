@@ -323,6 +323,10 @@ import Testing
         let partly = try household.keyfob(["rm", "a", "c"], typing: ["n", "y"], after: "] ").result
         #expect(partly.status == 130 && partly.output == "Removed \"c\" from \"login\".\n", "\(partly)")
         #expect(partly.error.contains("\"a\" kept"), "\(partly.error)")
+        // Without the list on standard output, the error says what is gone.
+        try household.set("c", "3")
+        let listed = try household.keyfob(["rm", "c", "a", "--json"], typing: ["y", "n"], after: "] ").result
+        #expect(listed.status == 130 && listed.error.contains(#""removed":"c""#), "\(listed.error)")
         #expect(try household.keyfob(["rm", "a", "b", "--yes"]).status == 0)
         let gone = try household.keyfob(["rm", "a", "b", "a", "--if-exists", "--yes"])
         #expect(gone.status == 0, "\(gone.error)")
