@@ -4,7 +4,7 @@ package import KeyfobPrimitives
 package struct ProgramEnvironment {
     private struct Variable {
         let name: [UInt8]
-        var value: SecretBytes
+        let value: SecretBytes
     }
 
     private var variables: [Variable] = []
@@ -20,15 +20,14 @@ package struct ProgramEnvironment {
     }
 
     /// Sets a variable; `nil` removes it.
+    ///
+    /// The caller may have given several entries of the name, and programs differ in which of them they read. All of
+    /// them are removed.
     package mutating func set(_ name: String, to value: SecretBytes?) {
         let bytes = Array(name.utf8)
-        let index = variables.firstIndex { $0.name == bytes }
-        switch (index, value) {
-        case (let index?, let value?): variables[index].value = value
-        case (let index?, nil): variables.remove(at: index)
-        case (nil, let value?): variables.append(Variable(name: bytes, value: value))
-        case (nil, nil): break
-        }
+        let index = variables.firstIndex { $0.name == bytes } ?? variables.endIndex
+        variables.removeAll { $0.name == bytes }
+        if let value { variables.insert(Variable(name: bytes, value: value), at: index) }
     }
 
     /// Removes the variables whose names `isUnwanted` returns true for.

@@ -36,6 +36,23 @@ import Testing
         #expect(result.output == plain.output)
     }
 
+    @Test func `a variable that the caller set twice is set once, to the secret`() throws {
+        // execve(2) passes the entries as they are; shells and env(1) remove repeated ones.
+        let script = """
+            import ctypes, os, sys
+            words = [os.fsencode(word) for word in sys.argv[1:]]
+            entries = [os.fsencode(f"{name}={value}") for name, value in os.environ.items()]
+            entries += [b"A=first", b"B=b", b"A=second"]
+            def array(strings): return (ctypes.c_char_p * (len(strings) + 1))(*strings, None)
+            ctypes.CDLL(None).execve(words[0], array(words), array(entries))
+            """
+        let result = try TestSupport.run(
+            "python3", ["-c", script, Tool.commandPath, "run", "--env", "A=db/prod", "--", "cat", "/proc/self/environ"],
+            environment: household.environment.merging(["PATH": "/usr/bin:/bin", "KEYFOB_NO_INPUT": "1"]) { $1 })
+        let entries = result.output.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
+        #expect(entries.filter { $0.hasPrefix("A=") || $0.hasPrefix("B=") } == ["A=canary-1", "B=b"], "\(result.stderr)")
+    }
+
     @Test func `variables of the caller, of files and of options replace each other in this order`() throws {
         let one = try file("one.env", "B=one\nC=keyfob://db/prod\nD=one\nE=one # literal\n")
         let two = try file("two.env", "export C='two'\nD=two\n")
