@@ -54,9 +54,7 @@ struct CertificateSignCommand: ParsableCommand, ContentWriter {
         let terms = try terms(for: request)
         guard !global.dryRun else {
             try authority.requireSignable(request, terms: terms)
-            return try file.write(
-                SecretBytes(utf8: ""), members: members(nil, request, keychain), sentence: "", isDryRun: true,
-                waiting: global.timeout, output)
+            return try file.plan(members: members(nil, request, keychain), output)
         }
         let issued = try authority.sign(request, terms: terms) { output.warn("the lifetime is \($0).") }
         let certificate = issued.certificate

@@ -52,4 +52,12 @@ struct OutputFileOptions: ParsableArguments {
         guard hasFile else { return }
         try output.emit(Document(Effect(action, isDryRun: false), members), sentence: sentence())
     }
+
+    /// Reports the dry run of a command whose file has new content each time.
+    ///
+    /// - Throws: `KeychainError.fileUnavailable` or `refused` if the file cannot be written; the errors of the output.
+    func plan(members: Members, _ output: Output) throws {
+        let action = try FileDestination(path: path, mode: 0o644).action(of: nil)
+        try output.emit(Document(Effect(action, isDryRun: true), members), sentence: "Dry run: no file was written.")
+    }
 }

@@ -57,7 +57,7 @@ struct IdentityExportCommand: ParsableCommand, ContentWriter {
         let hasFile = try !target.isStandardOutput
         if global.dryRun {
             // Each export is encrypted with a new salt, so it changes the file.
-            let action = try target.action(of: SecretBytes([]))
+            let action = try target.action(of: nil)
             return try output.emit(document(action), sentence: "Dry run: no file was written.")
         }
         let isDocument = !hasFile && output.format.isMachineReadable

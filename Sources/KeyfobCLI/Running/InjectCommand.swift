@@ -45,7 +45,7 @@ struct InjectCommand: OutputCommand {
         var reader = try SecretReader(for: template.references, global)
         let text = try template.filled { try reader.value(of: $0) }
         let count = template.references.count
-        let content = try destination.isStandardOutput ? text : nil
+        let content = try destination.isStandardOutput && !global.dryRun ? text : nil
         let members: Members = ["file": destination.path, "references": count]
         try destination.write(
             text, members: members + SecretGet.members(content),

@@ -24,17 +24,18 @@ struct FileDestination {
 
     /// Determines what writing these bytes does to the file.
     ///
-    /// - Returns: `none` for a standard stream or for unchanged content.
+    /// - Parameter bytes: The content; `nil` if it is not known in advance and differs from that of every file.
+    /// - Returns: `none` for a standard stream, or for unchanged content and mode.
     /// - Throws: `KeychainError.refused` if the target must not be written; `fileUnavailable` if the links of the path
     ///   cannot be followed.
-    func action(of bytes: SecretBytes) throws -> Effect.Action {
+    func action(of bytes: SecretBytes?) throws -> Effect.Action {
         guard let path, try !isStandardOutput else { return .none }
         switch try FileTarget(path) {
         case .descriptor(STDERR_FILENO): return .none
         case .descriptor(let descriptor): throw Self.refusal(path, descriptor)
         case .stream: return .update
         case .file(let path):
-            guard !Self.holds(path, bytes) else { return .none }
+            if let bytes, isSame(path, bytes) { return .none }
             return FileManager.default.fileExists(atPath: path) ? .update : .create
         }
     }
@@ -48,7 +49,7 @@ struct FileDestination {
 
     /// Replaces the file atomically: readers see the old content or the new.
     ///
-    /// - Returns: What was done; `none` for a standard stream or for unchanged content.
+    /// - Returns: What was done; `none` for a standard stream, or for unchanged content and mode.
     /// - Throws: `KeychainError.fileUnavailable`; `refused` if the target must not be written; `diskFull`; `timedOut`
     ///   if a FIFO has no reader.
     @discardableResult
@@ -68,7 +69,7 @@ struct FileDestination {
             return .update
         case .file(let path):
             let action = try action(of: bytes)
-            // Replaced even if the content is unchanged, because the mode may differ.
+            // Replaced even if content and mode are the same, because the owner may differ.
             try OpenFile.replace(path, with: bytes, mode: mode)
             return action
         }
@@ -98,9 +99,11 @@ struct FileDestination {
         }
     }
 
-    /// Whether the file at `path` has this content; `false` if it cannot be read.
-    private static func holds(_ path: String, _ bytes: SecretBytes) -> Bool {
-        guard let file = OpenFile(path: path, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK) else { return false }
+    /// Whether the file at `path` has this content and the mode; `false` if it cannot be read.
+    private func isSame(_ path: String, _ bytes: SecretBytes) -> Bool {
+        guard let file = OpenFile(path: path, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
+            let status = try? file.status(), status.st_mode & 0o7777 == mode
+        else { return false }
         return (try? file.read(limit: bytes.count + 1)) == bytes
     }
 }

@@ -121,9 +121,25 @@ import Testing
         #expect(try Self.sign(home, "twin").error.contains("the name or the key of authority \"root\""))
         #expect(try Self.sign(home, "weak").error.contains("1024 bits"))
         #expect(try home.keyfob("cert", "sign", home.file("web.csr"), "--issuer", "missing").status == 3)
-        let dry = try Self.sign(home, "web", "--dry-run", "--json")
-        #expect(try IdentityHome.json(dry)["changed"] as? Bool == false)
+    }
+
+    @Test func `a dry run reports what signing does to the file, and writes none`() throws {
+        let home = try Self.home()
+        try Self.request("web", in: home)
+        func check(_ action: String) throws {
+            let dry = try IdentityHome.json(Self.sign(home, "web", "--dry-run", "--json"))
+            #expect(dry["action"] as? String == action && dry["changed"] as? Bool == false, "\(dry)")
+            #expect(dry["dry_run"] as? Bool == true && dry["authority"] as? String == "root", "\(dry)")
+            #expect(dry["pem"] is NSNull && dry["serial"] is NSNull, "\(dry)")
+        }
+        try check("create")
         #expect(!FileManager.default.fileExists(atPath: home.file("web.pem")))
+        try home.shell(": > web.pem")
+        try check("update")
+        #expect(try home.shell("cat web.pem").isEmpty)
+        let signed = try IdentityHome.json(Self.sign(home, "web", "--json"))
+        #expect(signed["action"] as? String == "update" && signed["changed"] as? Bool == true, "\(signed)")
+        try check("update")
     }
 
     @Test func `an authority below is signed only with --authority, within the path length`() throws {

@@ -79,6 +79,26 @@ import Testing
         #expect(try household.keyfob(["inject", "-i", input, "-o", output, "--dry-run"]).status == 3)
     }
 
+    @Test func `a dry run prints no secret`() throws {
+        try template("{{ keyfob://db/prod }}")
+        for options in [["--json"], []] {
+            let result = try household.keyfob(["inject", "-i", input, "--dry-run"] + options)
+            #expect(result.status == 0 && !result.output.contains("canary"), "\(result.output)")
+        }
+    }
+
+    @Test func `another mode of the file is a change`() throws {
+        try template("{{ keyfob://db/prod }}")
+        let words = ["inject", "-i", input, "-o", output]
+        try #require(household.keyfob(words).status == 0)
+        #expect(try household.document(words)["action"] as? String == "none")
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: output)
+        for options in [["--dry-run"], []] {
+            #expect(try household.document(words + options)["action"] as? String == "update", "\(options)")
+        }
+        #expect(try household.document(words)["action"] as? String == "none")
+    }
+
     @Test func `a document has the number of references, and the text if no file gets it`() throws {
         try template("{{ keyfob://db/prod }} {{ keyfob://db/prod }}")
         let printed = try household.document(["inject", "-i", input])
