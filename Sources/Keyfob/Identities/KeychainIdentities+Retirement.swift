@@ -5,19 +5,19 @@ import KeyfobOpenSSL
 extension KeychainIdentities {
     /// Destroys the older versions of an identity, except the ones that were in use last.
     ///
-    /// A version that is still needed, because it is trusted or issued a certificate in use, stays.
+    /// A version that is still needed, because it is trusted or issued a certificate in use, stays. So does one that
+    /// cannot be destroyed; the others are destroyed nevertheless.
     ///
     /// - Parameters:
     ///   - installation: The result of the renewal. The version that it replaced counts as the latest, and the others
     ///     follow in the order in which they became valid.
     ///   - count: The number of older versions to keep.
-    /// - Returns: The names of the destroyed versions.
-    /// - Throws: `KeychainError`; the errors of `retire(_:)` except `refused`.
+    /// - Returns: The names of the destroyed versions, and the error of the first version that could not be destroyed.
+    /// - Throws: `KeychainError`; the errors of `versions(of:)`. Nothing is destroyed then.
     @available(*, noasync, message: "use the asynchronous form")
-    @discardableResult
     public func retireVersions(
         after installation: IdentityInstallation, keeping count: Int
-    ) throws -> [String] {
+    ) throws -> (retired: [String], failure: (any Error)?) {
         try keychain.withDeadline { [self] in
             // A version that several access groups see is several items.
             var seen: Set<Data> = []
@@ -29,21 +29,27 @@ extension KeychainIdentities {
                 }
                 .sorted { $0.1 > $1.1 }
             var retired: [String] = []
-            for (version, _) in older.dropFirst(max(0, count)) where try !isNeeded(version) {
-                try retire(version)
-                if let label = version.label { retired.append(label) }
+            var failure: (any Error)?
+            for (version, _) in older.dropFirst(max(0, count)) {
+                do {
+                    guard try !isNeeded(version) else { continue }
+                    try retire(version)
+                    if let label = version.label { retired.append(label) }
+                } catch {
+                    failure = failure ?? error
+                }
             }
-            return retired
+            return (retired, failure)
         }
     }
 
     /// Destroys the older versions of an identity, except the ones that were in use last.
     ///
+    /// - Returns: The names of the destroyed versions, and the error of the first version that could not be destroyed.
     /// - Throws: `KeychainError`; the errors of the blocking form.
-    @discardableResult
     public func retireVersions(
         after installation: IdentityInstallation, keeping count: Int
-    ) async throws -> [String] {
+    ) async throws -> (retired: [String], failure: (any Error)?) {
         try await keychain.run { try self.retireVersions(after: installation, keeping: count) }
     }
 

@@ -69,7 +69,10 @@ struct CertificateExpiringCommand: ParsableCommand, ContentWriter {
         var failures: [(name: String, error: KeychainError)] = []
         var place: String?
         func add(_ keychain: Keychain) throws {
-            for item in try keychain.certificates.publicCertificates() where replaced || item.nameOfVersion == nil {
+            // A token can have a certificate twice.
+            var seen: Set<Data> = []
+            for item in try keychain.certificates.publicCertificates()
+            where (replaced || item.nameOfVersion == nil) && seen.insert(item.der).inserted {
                 entries.append(
                     Entry(keychain: keychain.nameInDocuments, item: item, certificate: try item.certificate()))
             }

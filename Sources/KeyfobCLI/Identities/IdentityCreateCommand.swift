@@ -130,8 +130,11 @@ struct IdentityCreateCommand: OutputCommand {
             lines += differences.map {
                 "  \($0.part)   \(TerminalSafe.text($0.current)); wanted: \(TerminalSafe.text($0.wanted))"
             }
-            let command = Wording(keychain: keychain.name).command(.renewIdentity(name))
-            lines.append("To change it, renew it with these options: \(command) …")
+            // A renewal makes no authority of an identity.
+            if !differences.contains(where: { $0.part == "authority" }) {
+                let command = Wording(keychain: keychain.name).command(.renewIdentity(name))
+                lines.append("To change it, renew it with these options: \(command) …")
+            }
         }
         try output.emit(
             document.adding(Self.differences(differences)), sentence: lines.joined(separator: "\n"))

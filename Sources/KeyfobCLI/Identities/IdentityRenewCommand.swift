@@ -17,12 +17,16 @@ struct IdentityRenewCommand: OutputCommand {
             "keyfob identity renew api",
             "keyfob identity renew api --new-key --force"),
         discussion: """
-            A renewal is due after 66% of the lifetime, earlier at a time that an ACME server suggests, or when the options change what the certificate says: --dns, \
-            --ip and the others replace all names of their kind. The issuer is the stored one, unless another is given. The \
-            previous version is kept as NAME@DAY, and --keep says how many. --all renews every identity that is due \
-            and has a known issuer; it names those that are due and have none, and prints nothing if none is due. After a renewal, a shell runs the command of --exec once. If it fails, is \
-            interrupted or takes too long, the next renew with --exec runs it again. Its environment contains no \
-            secrets and no KEYFOB_… variables: select the keychain with -k.
+            A renewal is due after 66% of the lifetime, or earlier at a time that an ACME server suggests. It is also \
+            due if the options state another issuer, lifetime, kind of key, subject, name or usage, or --new-key for \
+            the first time: --dns, --ip and the others replace all names of their kind. The issuer is the stored one, \
+            unless another is given. The previous version is kept as NAME@DAY, and --keep says how many. --all renews \
+            every identity that is due and has a known issuer; it names those that are due and have none, and prints \
+            nothing if none is due.
+
+            After a renewal, a shell runs the command of --exec once. If it fails, is interrupted or takes too long, \
+            the next renew with --exec runs it again. Its environment contains no secrets and no KEYFOB_… variables: \
+            select the keychain with -k.
             """)
 
     @Argument(help: "Name, fingerprint, common name or PKCS#11 URI.", completion: NameCompletion.identities)
@@ -257,7 +261,7 @@ struct IdentityRenewCommand: OutputCommand {
         guard output.format.isMachineReadable else { return Document([:]) }
         let document = try IdentityPhrases.document(global.effect(action), identity, keychain)
         let retired: [String]? = global.dryRun ? nil : []
-        return document.adding(["retired": retired])
+        return document.adding(["retired": retired, "retire_failure": Value.null])
     }
 
     /// The elapsed part of the certificate's lifetime, in whole percent.
@@ -290,8 +294,7 @@ struct IdentityRenewCommand: OutputCommand {
         }
         let certificate = try identity.certificate()
         let changes = try self.changes(of: certificate)
-        let isChange = try changes.change(certificate)
-            || issuance.seconds.map { $0 != identity.renewalPolicy?.lifetime } ?? false
+        let isChange = try changes.change(certificate) || changesPolicy(of: identity, certificate, keychain)
         let due = try keychain.identities.renewalDate(of: identity)
         let isEarly = try due < identity.renewalDate()
         guard due <= now || force || isChange else {
@@ -357,7 +360,7 @@ struct IdentityRenewCommand: OutputCommand {
         let end = RFC3339.localDay(of: try made.identity.certificate().notAfter)
         let done = steps.withLock { $0 } + ["certificate valid until \(end)"]
         try output.say("  " + done.joined(separator: ", "))
-        let retired = try retireVersions(after: made, keychain, output)
+        let (retired, failure) = retireVersions(after: made, keychain, output)
         let kept = made.kept.filter { !retired.contains($0) }
         try output.say("  installed" + kept.map { "; old certificate kept as \(TerminalSafe.text($0))" }.joined())
         if !retired.isEmpty {
@@ -371,22 +374,48 @@ struct IdentityRenewCommand: OutputCommand {
         return (
             try IdentityPhrases.document(
                 global.effect(.update), made.identity, keychain, kept: kept, trust: trust
-            ).adding(["retired": retired]),
+            ).adding(["retired": retired, "retire_failure": failure?.value]),
             .renewed
         )
     }
 
-    /// Destroys the older versions beyond `--keep`, and returns their names.
+    /// Whether the options differ from how the identity is renewed: in the issuer, the lifetime or the key.
+    private func changesPolicy(
+        of identity: Identity, _ certificate: Certificate, _ keychain: Keychain
+    ) throws -> Bool {
+        let policy = identity.renewalPolicy
+        if let seconds = issuance.seconds, seconds != policy?.lifetime { return true }
+        // Once this is stored, each renewal makes a new key, and the option is not a reason for one.
+        if newKey, policy?.renewsKey != true { return true }
+        if key.isGiven, key.specification.description != certificate.publicKey.algorithm.description { return true }
+        guard var issuer = try issuance.description() else { return false }
+        // The stored description has the authority's name, which the option may have stated in another way.
+        if case .authority = issuer { issuer = try issuer.resolved(for: keychain, global, issuance).issuerDescription }
+        return issuer != policy?.issuer
+    }
+
+    /// Destroys the older versions beyond `--keep`.
     ///
-    /// A failure is only printed, because the certificate is renewed. The next renewal tries again.
+    /// A failure does not end the command, because the certificate is renewed. The next renewal tries again.
+    ///
+    /// - Returns: The names of the destroyed versions, and the failure for the document.
     private func retireVersions(
         after made: IdentityInstallation, _ keychain: Keychain, _ output: Output
-    ) throws -> [String] {
-        do { return try keychain.identities.retireVersions(after: made, keeping: keep) } catch {
-            let reason = Failure(error).text(verbose: false).dropping(prefix: "keyfob: ") ?? ""
-            output.warn("older versions could not be destroyed: \(reason.trimmingBlanks)")
-            return []
+    ) -> (retired: [String], failure: Failure?) {
+        var retired: [String] = []
+        var failure: Failure?
+        do {
+            let result = try keychain.identities.retireVersions(after: made, keeping: keep)
+            (retired, failure) = (result.retired, result.failure.map { Failure($0) })
+        } catch {
+            failure = Failure(error)
         }
+        // The document contains the failure.
+        if let failure, !output.format.isMachineReadable {
+            let reason = failure.text(verbose: false).dropping(prefix: "keyfob: ") ?? ""
+            StandardError.write("keyfob: older versions could not be destroyed: \(reason.trimmingBlanks)\n")
+        }
+        return (retired, failure)
     }
 
     /// The identities that nothing renews, because they have no known issuer.

@@ -113,7 +113,7 @@ struct IdentityRetireCommand: OutputCommand {
             try keychain.identities.requireUnneeded(versions)
             let list = labels.map { "\"\($0)\"" }.joined(separator: ", ")
             try Confirmation(global).require("Destroy \(list) on token \"\(keychain.tokenLabel)\"?")
-            if !global.dryRun { for version in versions { try keychain.identities.retire(version) } }
+            if !global.dryRun { try Self.retire(versions, in: keychain, output) }
         }
         let verb = global.dryRun ? "Would retire" : "Retired"
         try output.emit(
@@ -123,6 +123,18 @@ struct IdentityRetireCommand: OutputCommand {
                     + (name.map { "\"\(TerminalSafe.text($0))\" has no" } ?? "there is no unneeded")
                     + " \(expired ? "expired" : "older") version."
                 : "\(verb) \(labels.map { TerminalSafe.text($0) }.joined(separator: ", ")).")
+    }
+
+    /// Destroys the versions. After an error, the output and the error's details name those that are destroyed.
+    private static func retire(_ versions: [Identity], in keychain: Keychain, _ output: Output) throws {
+        var retired: [String] = []
+        for version in versions {
+            do { try keychain.identities.retire(version) } catch let error as KeychainError where !retired.isEmpty {
+                try output.say("Retired \(retired.map { TerminalSafe.text($0) }.joined(separator: ", ")).")
+                throw error.with(details: error.details.merging(["retired": retired.joined(separator: "\n")]) { $1 })
+            }
+            if let label = version.label { retired.append(label) }
+        }
     }
 
     /// Returns the named version, or the older versions of the named identity.

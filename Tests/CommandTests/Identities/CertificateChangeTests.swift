@@ -63,6 +63,27 @@ import Testing
         #expect(shown["renewal_lifetime"] as? Int == 20 * 86_400)
     }
 
+    @Test func `another issuer or key is a reason to renew, once`() throws {
+        let home = try Self.home()
+        let root = try home.keyfob("identity", "create", "root", "--cn", "Root", "--authority", "--self-signed")
+        try #require(root.status == 0, "\(root.error)")
+        for options in [["--new-key"], ["--issuer", "root"], ["--curve", "p384"]] {
+            let before = try Self.serial(home)
+            func renew() throws -> Tool.Result {
+                try Tool.keyfob(["identity", "renew", "web"] + options, environment: home.environment).run()
+            }
+            let renewed = try renew()
+            #expect(renewed.status == 0, "\(renewed.error)")
+            let after = try Self.serial(home)
+            #expect(after != before, "\(options): \(renewed.output)")
+            #expect(try renew().output.hasPrefix("Nothing to do: web is at"), "\(options)")
+            #expect(try Self.serial(home) == after, "\(options)")
+        }
+        let shown = try IdentityHome.json(home.keyfob("identity", "show", "web", "--json"))
+        #expect(shown["issuer"] as? String == "CN=Root")
+        #expect(shown["key"] as? String == "EC P-384")
+    }
+
     @Test(arguments: [["web", "--authority"], ["--all", "--dns", "b.example.org"], ["web", "--keep", "-1"]])
     func `changes that a renewal cannot make are refused`(words: [String]) throws {
         let home = try Self.home()
@@ -96,5 +117,10 @@ import Testing
             "identity", "create", "web", "--if-missing", "--dns", "b.example.org", "--self-signed")
         #expect(quiet.status == 0)
         #expect(quiet.output.contains("keyfob identity renew web"), "\(quiet.output)")
+        // A renewal cannot change this.
+        let authority = try create(
+            "--dns", "a.example.org", "--ip", "192.0.2.1", "--self-signed", "--authority")
+        #expect(authority.output.contains("  authority   no; wanted: yes"), "\(authority.output)")
+        #expect(!authority.output.contains("identity renew"), "\(authority.output)")
     }
 }

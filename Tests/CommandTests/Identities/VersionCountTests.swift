@@ -34,10 +34,51 @@ import Testing
             home.keyfob("identity", "renew", "web", "--force", "--keep", "1", "--json"))
         let identity = try #require((document["identities"] as? [[String: Any]])?.first)
         #expect((identity["retired"] as? [String])?.count == 2)
+        #expect(identity["retire_failure"] is NSNull)
         #expect(try Self.versions(home).count == 2)
         #expect(try home.keyfob("identity", "renew", "web", "--force", "--keep", "0").status == 0)
         #expect(try Self.versions(home) == ["web"])
         #expect(try home.keyfob("identity", "check", "web").status == 0)
+    }
+
+    @Test(arguments: ["--json", "--quiet"])
+    func `a version that cannot be destroyed hides no other that was`(option: String) throws {
+        let (home, environment) = try TestHome.withCard()
+        func keyfob(_ words: String..., refusing fault: String = "") throws -> Tool.Result {
+            let result = try home.keyfob(words, environment: environment.merging(["FAULTY_REFUSE": fault]) { $1 })
+            try #require(result.status == 0, "\(words): \(result.error)")
+            return result
+        }
+        _ = try keyfob("identity", "create", "web", "--dns", "a.example.org", "--self-signed")
+        for _ in 0..<3 { _ = try keyfob("identity", "renew", "web", "--force", "--new-key", "--keep", "9") }
+        // One version is three objects.
+        let renewed = try keyfob(
+            "identity", "renew", "web", "--force", "--keep", "0", option,
+            refusing: "answer=C_DestroyObject,0x80000114,999,5")
+        guard option == "--json" else {
+            #expect(renewed.error.contains("older versions could not be destroyed: "), "\(renewed.error)")
+            return
+        }
+        let document = try JSONSerialization.jsonObject(with: Data(renewed.output.utf8)) as? [String: Any]
+        let identity = try #require((document?["identities"] as? [[String: Any]])?.first)
+        #expect((identity["retired"] as? [String])?.count == 1, "\(renewed.output)")
+        #expect((identity["retire_failure"] as? [String: Any])?["message"] is String, "\(renewed.output)")
+    }
+
+    @Test(arguments: [[], ["--json"]])
+    func `an error of retire names the versions that are destroyed by then`(options: [String]) throws {
+        let (home, environment) = try TestHome.withCard()
+        func keyfob(_ words: [String], refusing fault: String = "") throws -> Tool.Result {
+            try home.keyfob(words, environment: environment.merging(["FAULTY_REFUSE": fault]) { $1 })
+        }
+        try #require(keyfob(["identity", "create", "web", "--dns", "a.example.org", "--self-signed"]).status == 0)
+        for _ in 0..<2 { try #require(keyfob(["identity", "renew", "web", "--force", "--new-key"]).status == 0) }
+        // One version is three objects.
+        let failed = try keyfob(
+            ["identity", "retire", "--all", "--yes"] + options, refusing: "answer=C_DestroyObject,0x80000114,999,3")
+        #expect(failed.status == 1, "\(failed.error)")
+        let expected = options.isEmpty ? "Retired web@" : "\"retired\":\"web@"
+        #expect((failed.output + failed.error).contains(expected), "\(failed.output)\(failed.error)")
     }
 
     @Test func `the version that was just replaced stays, also if others are valid for longer`() throws {

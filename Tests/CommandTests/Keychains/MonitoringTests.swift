@@ -80,4 +80,20 @@ import Testing
         }
         #expect(try home.keyfob("ls", "--format", "prometheus").status == 2)
     }
+
+    @Test func `each series is unique, and its labels are escaped`() throws {
+        let card = try CardKeychain()
+        for name in ["twice", "odd"] { try card.makeFiles(name) }
+        for id in ["01", "02"] { try card.write("crt", of: "twice", id: id) }
+        try card.write("crt", of: "odd", id: "03", label: #"a"b\c"#)
+        try #require(card.countOfObjects(labelled: "twice") == 2)
+        let metrics = try card.keyfob("cert", "expiring", "--format", "prometheus").output
+        let series = metrics.split(separator: "\n").filter { !$0.hasPrefix("#") }.map { line in
+            String(line.prefix(upTo: line.lastIndex(of: " ") ?? line.endIndex))
+        }
+        #expect(series.count == 2 && Set(series).count == 2, "\(metrics)")
+        #expect(metrics.contains(#"name="a\"b\\c""#), "\(metrics)")
+        let listed = try card.keyfob("cert", "expiring", "--within", "100d").output
+        #expect(listed.split(separator: "\n").count == 2, "\(listed)")
+    }
 }
