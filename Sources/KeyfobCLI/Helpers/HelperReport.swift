@@ -8,7 +8,7 @@ struct HelperReport {
     var isLinked: Bool
     /// Whether the other program calls the helper; `nil` if this is not known.
     var isConfigured: Bool?
-    /// What the command did, or would do in a dry run.
+    /// The action of the command; in a dry run, the one that it would take.
     private(set) var action = Effect.Action.none
 
     /// - Throws: The errors of `HelperConfiguration.isPresent()`.

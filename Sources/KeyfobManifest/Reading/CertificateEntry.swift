@@ -32,7 +32,7 @@ package struct CertificateEntry: Sendable {
             }
             data = bytes.copyData()
         }
-        // Any error means the same: there is no certificate in it.
+        // Every error means that the file has no certificate.
         let found = (try? Certificate.load(data)) ?? []
         guard found.count == 1, let certificate = found.first else {
             report(
