@@ -45,7 +45,7 @@ import PKCS11
         case "files": try files(keychain, rest[0])
         case "mixed": try mixed(keychain, rest[0], Int(rest[1]) ?? 0)
         case "fork": try fork(keychain)
-        case "end": try endAtWork(keychain, rest)
+        case "end": try endAtWork(keychain)
         default: exit(64)
         }
     }

@@ -6,6 +6,9 @@ import Synchronization
 ///
 /// exit(3) destroys the state of C++ libraries such as SoftHSM while other threads go on. Threads that are inside such
 /// a library then crash.
+///
+/// Only one thread of a process may call exit(3). glibc before 2.41 lets two threads destroy libraries at the same
+/// time, which can crash any C++ library, and no handler can prevent it.
 extension Module {
     private struct Weak {
         weak var module: Module?
@@ -19,43 +22,14 @@ extension Module {
             all.removeAll { $0.module == nil }
             all.append(Weak(module: self))
         }
-        // Handlers run in reverse order of registration, so register again after each library is loaded. Register
-        // several times because, if two threads call exit(3), each runs different handlers, with the library's behind
-        // ours.
-        for _ in 0..<4 {
-            atexit {
-                Module.endAlone()
-                for one in Module.all.withLock({ $0.compactMap(\.module) }) { one.end() }
-            }
-        }
+        // Handlers run in reverse order of registration, so register again after each library is loaded.
+        atexit { for one in Module.all.withLock({ $0.compactMap(\.module) }) { one.end() } }
     }
 
     /// The deadline of all handlers together; it starts with the first one.
     ///
     /// On a busy machine, threads that sign have not left SoftHSM after one second.
     private static let lastMoment = Deadline.after(.seconds(5))
-
-    /// The process that is ending and the thread that ends it; 0 for none. The process is kept because a child may be
-    /// forked while the parent is ending.
-    private static let endingProcess = Atomic<pid_t>(0)
-    private static let endingThread = Atomic<UInt>(0)
-
-    /// Lets one thread end the process; any other thread that calls exit(3) waits for ever, as in glibc 2.41 and later.
-    ///
-    /// Otherwise each thread would run different handlers and destroy libraries that the other still uses.
-    private static func endAlone() {
-        let thread = UInt(pthread_self())
-        let former = endingProcess.load(ordering: .sequentiallyConsistent)
-        if former != getpid(),
-            endingProcess.compareExchange(
-                expected: former, desired: getpid(), ordering: .sequentiallyConsistent
-            ).exchanged
-        {
-            return endingThread.store(thread, ordering: .sequentiallyConsistent)
-        }
-        guard endingThread.load(ordering: .sequentiallyConsistent) != thread else { return }
-        while true { sleep(3600) }
-    }
 
     private func end() {
         // Calls of the parent's threads never end in a child.
