@@ -10,8 +10,6 @@ import KeyfobPrimitives
 /// a zero byte, a random number, `/unit/`, the name of the unit, `/`, and the name of the credential. It reads until
 /// the end of the connection.
 struct CredentialPeer: ~Copyable {
-    /// The first descriptor that systemd passes on (sd_listen_fds(3)).
-    private static let descriptor: Int32 = 3
     /// How long systemd may take to read.
     private static let limit: Duration = .seconds(30)
 
@@ -24,9 +22,7 @@ struct CredentialPeer: ~Copyable {
     /// - Throws: `KeychainError`; `refused` if the peer is another user than root and this one, or if it does not name
     ///   unit and credential; `fileUnavailable`. `UsageError` if there is no connection.
     static func accepted() throws -> CredentialPeer {
-        guard Environment.value("LISTEN_PID") == String(getpid()), Environment.value("LISTEN_FDS") == "1",
-            InheritedDescriptors.contains(descriptor)
-        else {
+        guard let descriptor = try InheritedSocket.descriptor() else {
             throw UsageError(
                 "systemd has passed no connection to this process.",
                 hint: "Units that start it for each connection: keyfob systemd unit")
@@ -39,7 +35,7 @@ struct CredentialPeer: ~Copyable {
         let count = unsafe keyfob_peer_address(descriptor, &bytes)
         guard count >= 0, unsafe keyfob_peer_user(descriptor, &user) == 0 else {
             throw UsageError(
-                "descriptor 3 is not a connection: \(unsafe String(cString: strerror(errno))).",
+                "descriptor \(descriptor) is not a connection: \(unsafe String(cString: strerror(errno))).",
                 hint: "The socket unit needs Accept=yes; a right one: keyfob systemd unit")
         }
         guard user == 0 || user == geteuid() else {

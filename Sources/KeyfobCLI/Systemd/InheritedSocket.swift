@@ -1,11 +1,12 @@
 import Glibc
+import KeyfobSystem
 
 /// The socket that systemd passes to this process (sd_listen_fds(3)).
 enum InheritedSocket {
     /// The first descriptor that systemd passes.
     private static let first: Int32 = 3
 
-    /// The descriptor of the socket; `nil` if none is passed.
+    /// The descriptor of the only socket; `nil` if none is passed.
     ///
     /// - Throws: `UsageError` if several are passed.
     static func descriptor() throws -> Int32? {
@@ -15,9 +16,9 @@ enum InheritedSocket {
         }
         guard count == "1" else {
             throw UsageError(
-                "the caller passes \(count) sockets; the agent serves one.",
-                hint: "Give the unit one ListenStream= line for this agent.")
+                "the caller passes \(count) sockets; this command serves one.",
+                hint: "Give the unit one ListenStream= line.")
         }
-        return first
+        return InheritedDescriptors.contains(first) ? first : nil
     }
 }
