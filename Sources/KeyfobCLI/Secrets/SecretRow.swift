@@ -56,9 +56,8 @@ struct SecretRow {
         (self.name, self.choice) = (name, choice)
         (label, comment) = (try Self.text("label", in: object), try Self.text("comment", in: object))
         try choice.check()
-        guard !SecretReference.isReference(name) else {
-            throw Self.malformed("names that begin with \"\(SecretReference.scheme)\" are reserved")
-        }
+        try SecretSelection.requireNoReference(name)
+        try SecretSelection.requireNoOneTimePassword(name)
         if let label, let server = choice.server, !label.isIdentical(to: name), !server.isIdentical(to: name) {
             throw Self.malformed("the name of a password with a separate server is its label")
         }

@@ -49,8 +49,7 @@ struct SecretSelection: ParsableArguments {
     static func requireNoReference(_ name: String) throws {
         guard SecretReference.isReference(name) else { return }
         throw UsageError(
-            "names that begin with \"\(SecretReference.scheme)\" are reserved for references to items; "
-                + "nothing was stored.",
+            "names that begin with \"\(SecretReference.scheme)\" are reserved for references to items.",
             hint: "Leave that out, and name the keychain with -k.")
     }
 
@@ -60,8 +59,7 @@ struct SecretSelection: ParsableArguments {
     static func requireNoOneTimePassword(_ name: String) throws {
         guard let other = name.dropping(prefix: OneTimePasswordItem.prefix) else { return }
         throw UsageError(
-            "names that begin with \"\(OneTimePasswordItem.prefix)\" are those of one-time passwords; "
-                + "nothing was stored.",
+            "names that begin with \"\(OneTimePasswordItem.prefix)\" are those of one-time passwords.",
             hint: "For a one-time password: "
                 + Wording.selected.keyfob("otp set " + (other.isEmpty ? "NAME" : ShellWord.operand(other))))
     }
@@ -74,7 +72,7 @@ struct SecretSelection: ParsableArguments {
         guard OneTimePasswordItem.isOne(item) else { return try requireNoOneTimePassword(name) }
         guard name.dropping(prefix: OneTimePasswordItem.prefix)?.isEmpty != false else { return }
         throw UsageError(
-            "the name of a one-time password begins with \"\(OneTimePasswordItem.prefix)\"; nothing was stored.",
+            "the name of a one-time password begins with \"\(OneTimePasswordItem.prefix)\".",
             hint: "Use \(ShellWord.quoted(OneTimePasswordItem.prefix + name))")
     }
 
