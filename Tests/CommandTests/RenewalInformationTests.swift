@@ -47,6 +47,14 @@ import Testing
             """)
     }
 
+    /// The seconds until the server may be asked again.
+    private func pause() throws -> TimeInterval {
+        let record = try home.shell("cat home/.local/state/keyfob/renewal-times/*/*")
+        let object = try JSONSerialization.jsonObject(with: Data(record.utf8)) as? [String: Any]
+        let time = try #require(object?["nextQuestion"] as? Double)
+        return Date(timeIntervalSinceReferenceDate: time).timeIntervalSinceNow
+    }
+
     private func due() throws -> Date {
         let document = try IdentityHome.json(home.keyfob("identity", "show", "web", "--json"))
         return try #require((document["renewal_due"] as? String).flatMap { ISO8601DateFormatter().date(from: $0) })
@@ -76,6 +84,17 @@ import Testing
         #expect(try home.keyfob("identity", "renew", "--all").status == 0)
         #expect(try (29.9 * 3600...31 * 3600).contains(due().timeIntervalSinceNow))
         #expect(try orders() == 1)
+    }
+
+    // The last two are limits: a minute and a day.
+    @Test(arguments: [("7200", 7200.0), ("1", 60), ("900000", 86_400)])
+    func `an answer is valid for as long as the server says`(answer: String, seconds: TimeInterval) throws {
+        try create()
+        try suggest(10...20)
+        try home.directory.write(answer.utf8, to: "retry-after")
+        #expect(try home.keyfob("identity", "renew", "--all").status == 0)
+        // Less by the time since the question.
+        #expect(try (seconds - 50...seconds).contains(pause()))
     }
 
     @Test func `a time that has passed renews, and the order names the certificate that it replaces`() throws {

@@ -13,8 +13,9 @@ final class ScriptedACMEServer {
     /// Starts with files in the test's directory: `acme-ca.pem`, `www` as document root, and `orders`, a line for each.
     /// If there is a script `issue-late`, that script issues. While there is a file `profiles`, the server offers the
     /// profiles in it, and addresses need one. While there is a file `renewal-info`, it is the renewal information of
-    /// every certificate, and each question for it is a line of `questions`. While there is a file `replaced`, every
-    /// certificate has been replaced already.
+    /// every certificate, and each question for it is a line of `questions`. The file `retry-after` contains the
+    /// validity of an answer in seconds; the default is 21,600. While there is a file `replaced`, every certificate has
+    /// been replaced already.
     ///
     /// - Parameter fault: The error, such as `busy:order`: its kind and its place. It applies to two requests, or to
     ///   all; `hold` to those that come while there is a file `held`.
@@ -73,7 +74,8 @@ final class ScriptedACMEServer {
                 if self.goes_wrong(path): return
                 if path.startswith("renewalInfo/"):
                     with open("questions", "a") as file: file.write(path + "\\n")
-                    return self.reply(200, json.load(open("renewal-info")), Retry_After="21600")
+                    wait = open("retry-after").read() if os.path.exists("retry-after") else "21600"
+                    return self.reply(200, json.load(open("renewal-info")), Retry_After=wait)
                 directory = {n: base + n for n in ("newNonce", "newAccount", "newOrder")}
                 if os.path.exists("renewal-info"): directory["renewalInfo"] = base + "renewalInfo"
                 if os.path.exists("profiles"): directory["meta"] = {"profiles": json.load(open("profiles"))}
