@@ -84,8 +84,12 @@ struct PasswordChoice {
 
     /// Creates the item to add.
     ///
-    /// - Throws: `UsageError` for an unknown protocol.
+    /// - Throws: `UsageError` for an unknown protocol, and for a name that is reserved for references or one-time
+    ///   passwords, or that would not be stored.
     func newItem(_ name: String, label: String?, comment: String?) throws -> Item {
+        try SecretSelection.requireNoReference(name)
+        try SecretSelection.requireNoOneTimePassword(name)
+        if isInternet, let server { try SecretSelection.requireOneName(name, server: server, label: label) }
         var item: Item
         if isInternet {
             item =

@@ -39,7 +39,7 @@ struct SecretGenerate: OutputCommand {
         guard (1...65_536).contains(length) else {
             throw UsageError("a secret has 1 to 65536 characters.", hint: "Give another --length")
         }
-        let item = try selection.newItem(name, label: storing.label, comment: storing.comment)
+        let item = try selection.choice.newItem(name, label: storing.label, comment: storing.comment)
         let keychain = try global.openKeychain()
         var secret = try charset.text(length: length)
         let (action, changed) = try storing.store(

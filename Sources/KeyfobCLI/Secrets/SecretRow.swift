@@ -56,11 +56,6 @@ struct SecretRow {
         (self.name, self.choice) = (name, choice)
         (label, comment) = (try Self.text("label", in: object), try Self.text("comment", in: object))
         try choice.check()
-        try SecretSelection.requireNoReference(name)
-        try SecretSelection.requireNoOneTimePassword(name)
-        if let label, let server = choice.server, !label.isIdentical(to: name), !server.isIdentical(to: name) {
-            throw Self.malformed("the name of a password with a separate server is its label")
-        }
         item = try choice.newItem(name, label: label, comment: comment)
         value = try Self.secret(in: object)
         guard allowsEmpty || !value.isEmpty else {

@@ -83,18 +83,7 @@ struct SecretSelection: ParsableArguments {
     static func requireOneName(_ name: String, server: String, label: String?) throws {
         guard let label, !label.isIdentical(to: name), !server.isIdentical(to: name) else { return }
         throw UsageError(
-            "the name of a password with a separate server is its label; nothing was stored.",
+            "the name of a password with a separate server is its label.",
             hint: "Leave out --label, or give the label as the name.")
-    }
-
-    /// Creates the item to add.
-    ///
-    /// - Throws: `UsageError` for a name that is reserved for references or one-time passwords, or that would not be
-    ///   stored.
-    func newItem(_ name: String, label: String?, comment: String?) throws -> Item {
-        try Self.requireNoReference(name)
-        try Self.requireNoOneTimePassword(name)
-        if choice.isInternet, let server { try Self.requireOneName(name, server: server, label: label) }
-        return try choice.newItem(name, label: label, comment: comment)
     }
 }

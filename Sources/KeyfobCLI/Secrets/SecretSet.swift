@@ -53,7 +53,7 @@ struct SecretSet: OutputCommand {
         try selection.check(name: name)
         try storing.check()
         try input.check(global)
-        let item = try selection.newItem(name, label: storing.label, comment: storing.comment)
+        let item = try selection.choice.newItem(name, label: storing.label, comment: storing.comment)
         let keychain = try global.openKeychain()
         var isRead = false
         let (action, stored) = try storing.store(

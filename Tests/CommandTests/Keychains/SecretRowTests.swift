@@ -97,6 +97,7 @@ import Testing
         (#"{"name":"a\u0000b","value":"a"}"#, "contains a NUL"),
         (#"{"name":"keyfob://x","value":"a"}"#, "reserved"), ("canary", "object is missing"),
         (#"{"name":"otp:x","value":"canary"}"#, "those of one-time passwords"), ("]", "object is missing"),
+        (#"{"name":"x","server":"s","label":"l","value":"canary"}"#, "is its label"),
         (#"{"name":"one","value":"a"}"#, "already exists"),
     ])
     func `a bad row ends the command with its line; the rows before it are stored`(row: String, reason: String) throws {
