@@ -6,9 +6,6 @@ import Synchronization
 ///
 /// exit(3) destroys the state of C++ libraries such as SoftHSM while other threads go on. Threads that are inside such
 /// a library then crash.
-///
-/// Only one thread of a process may call exit(3). glibc before 2.41 lets two threads destroy libraries at the same
-/// time, which can crash any C++ library, and no handler can prevent it.
 extension Module {
     private struct Weak {
         weak var module: Module?

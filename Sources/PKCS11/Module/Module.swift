@@ -16,6 +16,10 @@ import Synchronization
 /// If one of these calls does not return, the others fail with `ReturnValue.cantLock`. Calls of a `SessionPool` that
 /// look for the token or open a session fail at the pool's deadline. The others fail after twenty seconds, or after ten
 /// minutes while a key pair is being generated. Sessions are then closed by threads that go on waiting.
+///
+/// When a thread calls exit(3), calls in progress have five seconds to return, and later calls fail with
+/// `ReturnValue.functionCanceled`. Only one thread may call exit(3): glibc before 2.41 lets two threads destroy C++
+/// libraries at the same time, which no handler can prevent.
 @safe public final class Module: Sendable {
     /// The resolved path of the library; for a registered module without a file, the module's name.
     public let path: String
