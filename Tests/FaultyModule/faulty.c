@@ -3,7 +3,8 @@
 // Built by the tests that need it: cc -shared -fPIC $(pkg-config --cflags p11-kit-1) faulty.c -ldl -o faulty.so
 // FAULTY_TARGET   the module behind it
 // FAULTY_REFUSE   words, separated by blanks
-// The file faulty.so.FUNCTION has as many bytes as there were calls that one of the first five words named.
+// The file faulty.so.FUNCTION has as many bytes as there were calls that one of the first five words named,
+// and faulty.so.finalized has one for each C_Finalize that has ended.
 // If there is a file faulty.so.control beside the library, it is read at every call, and its words replace both
 // variables. A test can thus change the words, and each test of a process has its own library.
 //
@@ -147,17 +148,6 @@ static int is_absent(void) {
     return 1;
 }
 
-// A library of one test's own stays initialised: SoftHSM's end is not safe beside another SoftHSM of the process.
-static int is_started;
-
-static CK_RV finalize(CK_VOID_PTR reserved) {
-    is_started = 0;
-    if (!is_private)
-        return theirs->C_Finalize(reserved);
-    close_all_sessions();
-    return CKR_OK;
-}
-
 // Adds a byte to a file beside the library.
 static void note(const char *what) {
     Dl_info info;
@@ -169,6 +159,18 @@ static void note(const char *what) {
         fputc('.', file);
         fclose(file);
     }
+}
+
+// A library of one test's own stays initialised: SoftHSM's end is not safe beside another SoftHSM of the process.
+static int is_started;
+
+static CK_RV finalize(CK_VOID_PTR reserved) {
+    is_started = 0;
+    if (!is_private)
+        return theirs->C_Finalize(reserved);
+    close_all_sessions();
+    note("finalized");
+    return CKR_OK;
 }
 
 static int starts;

@@ -32,4 +32,31 @@ extension TestChild {
         while !FileManager.default.fileExists(atPath: path + ".C_Initialize") { usleep(1000) }
         exit(0)
     }
+
+    /// The path of the faulty module, for the handlers of `endInFinalisation`, and its words without a fault.
+    private static let faulty = Lock((path: "", words: Data()))
+
+    /// Ends while another thread, which has released the last reference to a module, is inside its C_Finalize.
+    ///
+    /// The exit status is 1 if the library was destroyed before C_Finalize returned.
+    static func endInFinalisation(_ path: String) throws {
+        // Registered before the library is loaded, so it runs after the library's destructors.
+        atexit {
+            let path = TestChild.faulty.withLock { $0.path }
+            if !FileManager.default.fileExists(atPath: path + ".finalized") { _exit(1) }
+        }
+        let control = URL(fileURLWithPath: path + ".control")
+        let words = try Data(contentsOf: control)
+        faulty.withLock { $0 = (path, words) }
+        let module = Lock<Module?>(try Module.load(path: path))
+        try (words + Data("hold=C_Finalize".utf8)).write(to: control, options: .atomic)
+        Thread.detachNewThread { module.withLock { $0 = nil } }
+        while !FileManager.default.fileExists(atPath: path + ".C_Finalize") { usleep(1000) }
+        // Registered last, so it runs first.
+        atexit {
+            let (path, words) = TestChild.faulty.withLock { $0 }
+            do { try words.write(to: URL(fileURLWithPath: path + ".control"), options: .atomic) } catch { _exit(2) }
+        }
+        exit(0)
+    }
 }

@@ -18,6 +18,7 @@ import PKCS11
         if arguments[4] == "give" { return try give(arguments[5], to: arguments[6], as: arguments[7]) }
         if arguments[4] == "issuer" { return try setForeignIssuer(of: arguments[5]) }
         if arguments[4] == "stall" { return try endInStall(arguments[5], arguments[6]) }
+        if arguments[4] == "release" { return try endInFinalisation(arguments[5]) }
         if arguments[4] == "claim" { return try claim(arguments[5], arguments[6]) }
         if arguments[4] == "create" { return try create(arguments[5], arguments[6]) }
         var directories = Directories(root: URL(fileURLWithPath: arguments[1], isDirectory: true))

@@ -52,6 +52,9 @@ final class CallGate: Sendable {
         state.add(newGeneration ? 1 : -1, ordering: .sequentiallyConsistent)
     }
 
+    /// Whether new calls are turned away for good.
+    var hasEnded: Bool { state.load(ordering: .sequentiallyConsistent) < 0 }
+
     /// Turns new calls away for good; a later `open(newGeneration:)` does not let them in again.
     func end() {
         state.bitwiseOr(.min, ordering: .sequentiallyConsistent)

@@ -49,9 +49,7 @@ import Synchronization
     private let pools = Lock<[WeakPool]>([])
     /// Whether pools must not begin operations, because those in progress are being waited for.
     private let holding = Atomic(false)
-    private let process = getpid()
-    /// Whether the process is ending.
-    let isEnding = Atomic(false)
+    let process = getpid()
 
     /// The state of the turn for calls that a module can only do one at a time.
     private enum Turn {
@@ -95,7 +93,7 @@ import Synchronization
         profile = TokenProfile(of: identity)
         takesTurns = profile.has(.listsAlone)
         lifecycle.withLock { $0.isOurs = isOurs }
-        endWithProcess()
+        registerForExit()
     }
 
     /// What an initialised library says of itself; only its path if it does not answer.
@@ -154,6 +152,12 @@ import Synchronization
     deinit {
         // Finalising in a forked child would affect the parent's connection to a daemon or a card.
         guard !isForked else { return }
+        // Counted as a call, so that exit(3) waits for it. A process that already ends leaves the library as it is.
+        guard gate.enter() else { return }
+        defer {
+            unregisterForExit()
+            gate.leave()
+        }
         if lifecycle.withLock({ $0.isOurs }), let finalize = unsafe functions.table.pointee.C_Finalize {
             _ = PendingCalls.during(.finalize, of: path) { finalize(nil) }
         }
