@@ -140,12 +140,18 @@ static void close_all_sessions(void) {
     pthread_mutex_unlock(&lock);
 }
 
+static int is_absent(void) { return refuses("absent"); }
+
+// Held by each call while it is inside SoftHSM, which deletes a session even if another call uses it.
+static pthread_rwlock_t calls = PTHREAD_RWLOCK_INITIALIZER;
+
 // A token that was away has forgotten all logins.
-static int is_absent(void) {
-    if (!refuses("absent"))
-        return 0;
+static void close_sessions_if_absent(void) {
+    if (!is_absent())
+        return;
+    pthread_rwlock_wrlock(&calls);
     close_all_sessions();
-    return 1;
+    pthread_rwlock_unlock(&calls);
 }
 
 // Adds a byte to a file beside the library.
@@ -553,7 +559,13 @@ typedef n (*any)(n, n, n, n, n, n, n, n);
     static n outer_##f(n a, n b, n c, n d, n e, n g, n h, n i) { \
         static struct meeting past; \
         CK_RV answer; \
-        return meets(#f, &past, &answer) ? answer : ((any)mine.f)(a, b, c, d, e, g, h, i); \
+        if (meets(#f, &past, &answer)) \
+            return answer; \
+        close_sessions_if_absent(); \
+        pthread_rwlock_rdlock(&calls); \
+        answer = ((any)mine.f)(a, b, c, d, e, g, h, i); \
+        pthread_rwlock_unlock(&calls); \
+        return answer; \
     }
 #define ENTRY(f) outer.f = (void *)outer_##f;
 FUNCTIONS(WRAPPER)
