@@ -40,6 +40,8 @@
 //   no-serial                              the serial number of every token consists of zeros
 //   blind=N                                the next N searches find nothing
 //   foreign                                the module is of another maker than SoftHSM
+//   remote                                 the module is p11-kit's client. The file faulty.so.together has as many bytes
+//                                          as there were calls during another call
 //   stranger                               the token is of another maker than SoftHSM
 //   without=N,N,...                        the token does not have these mechanisms; decimal numbers
 //   nameless=N,N,...                       these mechanisms are listed, and then nothing is known of them
@@ -144,6 +146,7 @@ static int is_absent(void) { return refuses("absent"); }
 
 // Held by each call while it is inside SoftHSM, which deletes a session even if another call uses it.
 static pthread_rwlock_t calls = PTHREAD_RWLOCK_INITIALIZER;
+static int inside;
 
 // A token that was away has forgotten all logins.
 static void close_sessions_if_absent(void) {
@@ -297,6 +300,13 @@ static CK_RV module_info(CK_INFO_PTR info) {
     CK_RV result = theirs->C_GetInfo(info);
     if (refuses("foreign"))
         memcpy(info->manufacturerID, "A STRANGER", 10);
+    if (refuses("remote")) {
+        memset(info->manufacturerID, ' ', sizeof info->manufacturerID);
+        memset(info->libraryDescription, ' ', sizeof info->libraryDescription);
+        memcpy(info->manufacturerID, "PKCS#11 Kit", 11);
+        memcpy(info->libraryDescription, "PKCS#11 Kit Proxy Module", 24);
+        info->libraryVersion = (CK_VERSION){1, 1};
+    }
     return result;
 }
 
@@ -563,7 +573,10 @@ typedef n (*any)(n, n, n, n, n, n, n, n);
             return answer; \
         close_sessions_if_absent(); \
         pthread_rwlock_rdlock(&calls); \
+        if (__atomic_add_fetch(&inside, 1, __ATOMIC_RELAXED) > 1 && refuses("remote")) \
+            note("together"); \
         answer = ((any)mine.f)(a, b, c, d, e, g, h, i); \
+        __atomic_sub_fetch(&inside, 1, __ATOMIC_RELAXED); \
         pthread_rwlock_unlock(&calls); \
         return answer; \
     }

@@ -92,6 +92,9 @@ public final class FaultyModule: Sendable {
     /// The number of logins for one use of a key while the word `context-login` was in effect.
     public var authentications: Int { get throws { try count("authentications") } }
 
+    /// The number of calls that began during another call while the word `remote` was in effect.
+    public var callsTogether: Int { get throws { try count("together") } }
+
     private func count(_ what: String) throws -> Int {
         guard FileManager.default.fileExists(atPath: "\(path).\(what)") else { return 0 }
         return try Data(contentsOf: URL(fileURLWithPath: "\(path).\(what)")).count

@@ -26,7 +26,7 @@ extension Module {
         // A pool may close many sessions at once, and each would wait for the same call.
         let patience: Duration = lateClosings.load(ordering: .relaxed) > 0 ? .zero : .seconds(2)
         let returnValue = slotLock.withLock(until: .after(patience)) { _ in
-            PendingCalls.during(.closeSession, of: path) { closeSession(session) }
+            pending(.closeSession) { closeSession(session) }
         }
         guard let returnValue else { return closeLate(session) }
         gate.leave()
@@ -42,7 +42,7 @@ extension Module {
         let isStarted = POSIXThread.startDetached("keyfob-close") { [self] in
             if let closeSession = unsafe functions.table.pointee.C_CloseSession {
                 let returnValue = slotLock.withLock { _ in
-                    PendingCalls.during(.closeSession, of: path) { closeSession(session) }
+                    pending(.closeSession) { closeSession(session) }
                 }
                 CallTrace.note(.closeSession, returnValue)
             }

@@ -11,7 +11,7 @@ extension Module {
     ) throws(PKCS11Error) {
         // The gate first: a thread that waits at the gate must not hold the lock, which a call in progress may need.
         try call(function, until: deadline) { () throws(PKCS11Error) -> CK_RV in
-            if let returnValue = alone(until: deadline, { PendingCalls.during(function, of: path, body) }) {
+            if let returnValue = alone(until: deadline, { pending(function, body) }) {
                 return returnValue
             }
             throw .busy(function)

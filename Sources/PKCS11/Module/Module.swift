@@ -36,6 +36,8 @@ import Synchronization
     /// Whether calls that list objects and calls that add one must exclude each other.
     private let takesTurns: Bool
     private let turn = Lock(Turn.free)
+    /// Held around each call if only one thread at a time may be inside the library. Locked last.
+    private let callLock: Lock<Int>?
     /// Held around calls that concern slots, and around the opening and closing of sessions. Such a call may never end:
     /// never wait for this lock without a deadline while other threads wait for the caller.
     let slotLock = Lock(0)
@@ -92,6 +94,7 @@ import Synchronization
         identity = Self.identity(of: functions, path)
         profile = TokenProfile(of: identity)
         takesTurns = profile.has(.listsAlone)
+        callLock = profile.has(.callsAlone) ? Lock(0) : nil
         lifecycle.withLock { $0.isOurs = isOurs }
         registerForExit()
     }
@@ -125,7 +128,7 @@ import Synchronization
         _ function: PKCS11Function, until deadline: Deadline? = nil, _ call: () -> CK_RV
     ) throws(PKCS11Error) -> CK_RV {
         guard takesTurns else {
-            return PendingCalls.during(function, of: path, call)
+            return pending(function, call)
         }
         let own: Turn = function == .generateKeyPair ? .generating : .taken
         // The lock itself is not held during the call, since waiting for a lock with a deadline means polling.
@@ -146,7 +149,18 @@ import Synchronization
             turn.withLock { $0 = .free }
             turn.signal()
         }
-        return PendingCalls.during(function, of: path, call)
+        return pending(function, call)
+    }
+
+    /// Makes one C call, noted as pending meanwhile, while the library is not being finalised.
+    ///
+    /// If only one thread at a time may be inside the library, waits for the call of another thread without a limit.
+    @inline(__always)
+    func pending(_ function: PKCS11Function, awaitsPerson: Bool = false, _ call: () -> CK_RV) -> CK_RV {
+        PendingCalls.during(function, of: path, awaitsPerson: awaitsPerson) {
+            guard let callLock else { return call() }
+            return callLock.withLock { _ in call() }
+        }
     }
 
     deinit {
@@ -193,7 +207,7 @@ import Synchronization
         let getInfo = try unsafe functions.entry(functions.table.pointee.C_GetInfo, .getInfo)
         // Zeroed, because some modules do not write all fields.
         var info = CK_INFO()
-        try call(.getInfo) { PendingCalls.during(.getInfo, of: path) { unsafe getInfo(&info) } }
+        try call(.getInfo) { pending(.getInfo) { unsafe getInfo(&info) } }
         return ModuleInfo(info)
     }
 

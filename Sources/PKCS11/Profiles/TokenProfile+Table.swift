@@ -52,6 +52,18 @@ extension TokenProfile {
                     + "wrong PINs: nginx used up all tries with the right PIN",
                 .refusesDefaultEngine: "uses OpenSSL inside, and the login fails if the pkcs11 engine serves that too",
             ]),
+        // The proxy, which runs modules in this process, says the same of itself.
+        Entry(
+            "remote protocol of p11-kit",
+            .library(
+                .init(
+                    manufacturer: "PKCS#11 Kit", description: "PKCS#11 Kit Proxy Module",
+                    versions: Version(major: 1, minor: 0)..<Version(major: 2, minor: 0), file: "p11-kit-client.so")),
+            [
+                .callsAlone:
+                    "all threads read from one connection, and a thread that waits for another one to read its answer "
+                    + "waits for ever if the server is killed meanwhile (0.24: in one of four kills under load)"
+            ]),
         Entry(
             "trust store of p11-kit",
             .library(

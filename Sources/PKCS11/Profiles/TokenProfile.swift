@@ -15,6 +15,8 @@ public struct TokenProfile: Sendable, Hashable {
         case failsMomentarily
         /// The library must not list objects while another thread adds one.
         case listsAlone
+        /// Only one thread at a time may be inside the library.
+        case callsAlone
         /// The library computes in this process and waits for no device or other process that may be stopped.
         case computesInProcess
 

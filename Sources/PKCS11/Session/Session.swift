@@ -203,7 +203,7 @@ extension Session {
     func pending(
         _ function: @autoclosure () -> PKCS11Function, awaitsPerson: Bool = false, _ body: () -> CK_RV
     ) -> CK_RV {
-        PendingCalls.during(function(), of: slot.module.path, awaitsPerson: awaitsPerson, body)
+        slot.module.pending(function(), awaitsPerson: awaitsPerson, body)
     }
 
     /// Marks the session as one to be closed.
