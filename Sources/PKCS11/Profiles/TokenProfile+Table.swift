@@ -62,7 +62,7 @@ extension TokenProfile {
             [
                 .callsAlone:
                     "all threads read from one connection, and a thread that waits for another one to read its answer "
-                    + "waits for ever if the server is killed meanwhile (0.24: in one of four kills under load)"
+                    + "waits for ever if the server is killed meanwhile (0.24)"
             ]),
         Entry(
             "trust store of p11-kit",
