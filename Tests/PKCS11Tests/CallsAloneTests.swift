@@ -12,7 +12,7 @@ import Testing
         let faulty = try FaultyModule(in: directory, saying: isRemote ? "remote" : "")
         let token = try TestToken.make().behind(faulty)
         #expect(token.module.profile.has(.callsAlone) == isRemote)
-        // The module counts from now on, also as another one.
+        // The word makes the module count. The profile stays as it was when the module was loaded.
         try faulty.say("remote")
         let threads = (0..<8).compactMap { _ in
             POSIXThread.start("calls") {

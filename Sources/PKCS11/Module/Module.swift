@@ -11,7 +11,7 @@ import Synchronization
 /// All calls block the calling thread until the library answers, and may be made from any thread: the library is
 /// initialised with `CKF_OS_LOCKING_OK`. Calls that concern the list of slots, and the opening and closing of sessions,
 /// are made one at a time, since some libraries (tpm2-pkcs11, SoftHSM) are not thread-safe there. With SoftHSM, calls
-/// that list objects or add one are made one at a time too.
+/// that list objects or add one are made one at a time too; with p11-kit's client, all calls are.
 ///
 /// If one of these calls does not return, the others fail with `ReturnValue.cantLock`. Calls of a `SessionPool` that
 /// look for the token or open a session fail at the pool's deadline. The others fail after twenty seconds, or after ten
@@ -36,7 +36,7 @@ import Synchronization
     /// Whether calls that list objects and calls that add one must exclude each other.
     private let takesTurns: Bool
     private let turn = Lock(Turn.free)
-    /// Held around each call if only one thread at a time may be inside the library. Locked last.
+    /// Held around each call if only one thread at a time may be inside the library. A call takes no lock after it.
     private let callLock: Lock<Int>?
     /// Held around calls that concern slots, and around the opening and closing of sessions. Such a call may never end:
     /// never wait for this lock without a deadline while other threads wait for the caller.
