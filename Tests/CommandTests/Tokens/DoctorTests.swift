@@ -17,7 +17,8 @@ import Testing
     }
 
     private static let profiles: [TokenKind: [String]] = [
-        .softhsm: ["SoftHSM library", "SoftHSM token"], .nss: ["NSS softokn"], .remote: ["SoftHSM token"],
+        .softhsm: ["SoftHSM library", "SoftHSM token"], .nss: ["NSS softokn"],
+        .remote: ["SoftHSM token", "remote protocol of p11-kit"],
         .tpm2: ["tpm2-pkcs11"], .piv: [],
     ]
 
