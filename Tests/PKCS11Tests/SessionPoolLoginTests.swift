@@ -72,6 +72,45 @@ import Testing
         #expect(try pool.withSession { try $0.info().isUserLoggedIn })
     }
 
+    @Test func `a search runs again if another pool has logged in meanwhile`() throws {
+        let token = try TestToken.make(label: "pool")
+        let directory = try TemporaryDirectory()
+        let module = try token.behind(FaultyModule(in: directory)).module
+        let pools = (0..<2).map { _ in SessionPool(module: module, token: token.uri) { token.pin } }
+        try pools[0].withSession { session in
+            let epoch = pools[0].loginEpoch
+            var searches = 0
+            let count = try pools[0].searching(with: session) {
+                searches += 1
+                let handles = try session.findObjects()
+                if searches == 1 { try pools[1].login(provingPIN: true) }
+                return handles.count
+            }
+            #expect(searches == 2 && count == 0)
+            #expect(pools[0].loginEpoch != epoch)
+        }
+    }
+
+    @Test func `a search waits for a login on its token only, and until the deadline only`() throws {
+        let token = try TestToken.make(label: "pool")
+        let directory = try TemporaryDirectory()
+        let module = try token.behind(FaultyModule(in: directory)).module
+        var configuration = SessionPool.Configuration()
+        configuration.deadline = .milliseconds(100)
+        let pool = SessionPool(module: module, token: token.uri, configuration: configuration) { token.pin }
+        try pool.withSession { session in
+            let slot = session.slot.id
+            try module.loginChanges.during(slot + 1) { () throws in
+                #expect(try pool.searching(with: session) { true })
+            }
+            try module.loginChanges.during(slot) { () throws in
+                let error = #expect(throws: PKCS11Error.self) { try pool.searching(with: session) {} }
+                #expect(error?.function == .login && error?.returnValue == .cantLock)
+            }
+            #expect(try pool.searching(with: session) { true })
+        }
+    }
+
     @Test func `a pool without a PIN to send logs no other session out, and is not logged in`() throws {
         let token = try TestToken.make(label: "pool")
         let directory = try TemporaryDirectory()

@@ -95,11 +95,14 @@ extension TokenStore {
     ) throws -> [(handle: ObjectHandle, object: TokenObject)] {
         var template: AttributeTemplate = [.objectClass(.privateKey), .token(true)]
         if !key.id.isEmpty { template.append(.id([UInt8](key.id))) }
-        var found: [(handle: ObjectHandle, object: TokenObject)] = []
-        for handle in try session.findObjects(template) {
-            guard let object = try read(handle, in: session), object.isSame(as: key) else { continue }
-            found.append((handle, object))
+        return try searching(with: session) {
+            var found: [(handle: ObjectHandle, object: TokenObject)] = []
+            for handle in try session.findObjects(template) {
+                guard let object = try read(handle, in: session), object.isSame(as: key) else { continue }
+                found.append((handle, object))
+            }
+            if found.isEmpty { try requireLogin(session) }
+            return found
         }
-        return found
     }
 }

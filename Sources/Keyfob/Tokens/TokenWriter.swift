@@ -284,6 +284,12 @@ struct TokenWriter: Sendable {
 extension TokenStore {
     /// The readable objects on the token, with their handles. An object that cannot be read is left out.
     func readableObjects(in session: borrowing Session) throws -> [(handle: ObjectHandle, object: TokenObject)] {
+        try searching(with: session) { try readableObjectsOnce(in: session) }
+    }
+
+    private func readableObjectsOnce(
+        in session: borrowing Session
+    ) throws -> [(handle: ObjectHandle, object: TokenObject)] {
         var found: [(handle: ObjectHandle, object: TokenObject)] = []
         for handle in try session.findObjects() {
             do throws(PKCS11Error) {
@@ -295,6 +301,7 @@ extension TokenStore {
                 }
             }
         }
+        try requireLogin(session)
         // Add the public halves, as the vault's index does.
         return Array(zip(found.map(\.handle), Self.completing(found.map(\.object)))).map { ($0, $1) }
     }

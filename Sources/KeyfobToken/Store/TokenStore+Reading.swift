@@ -104,6 +104,34 @@ extension TokenStore {
     package func list(
         in session: borrowing Session, passingOverUnreadable passesOverUnreadable: Bool = false
     ) throws -> Listing {
+        try searching(with: session) {
+            try listOnce(in: session, passingOverUnreadable: passesOverUnreadable)
+        }
+    }
+
+    /// Runs `body`, which searches for objects, and again if this process has logged in or out in the meantime.
+    ///
+    /// - Parameters:
+    ///   - session: The session that `body` uses.
+    ///   - body: Calls `requireLogin` if objects may be missing.
+    /// - Throws: `PKCS11Error` with `cantLock` if logins take longer than the deadline; the errors of `body`.
+    package func searching<Result>(with session: borrowing Session, _ body: () throws -> Result) throws -> Result {
+        try pool().searching(with: session, body)
+    }
+
+    /// Checks that a session is logged in if the pool is. A session that has lost its login finds no private objects.
+    ///
+    /// A card that was pulled, or whose daemon was restarted, loses the login of sessions that stay open.
+    ///
+    /// - Throws: `PKCS11Error` with `userNotLoggedIn`, after which the pool logs in again.
+    package func requireLogin(_ session: borrowing Session) throws {
+        guard try pool().isUserExpected, try !session.info().isUserLoggedIn else { return }
+        throw PKCS11Error(function: .findObjects, returnValue: .userNotLoggedIn, detail: "the token lost the login")
+    }
+
+    private func listOnce(
+        in session: borrowing Session, passingOverUnreadable passesOverUnreadable: Bool
+    ) throws -> Listing {
         let epoch = try pool().loginEpoch
         var objects: [TokenObject] = []
         var debris = 0

@@ -392,10 +392,12 @@ package final class TokenStore: Sendable {
         let template: AttributeTemplate = [
             .objectClass(keyClass), .id([UInt8](id)), .token(true), .isPrivate(true),
         ]
-        guard let handle = try session.findObjects(template, limit: 1).first else {
-            try requireLogin(session)
-            return nil
+        let found = try searching(with: session) { () throws -> ObjectHandle? in
+            let handle = try session.findObjects(template, limit: 1).first
+            if handle == nil { try requireLogin(session) }
+            return handle
         }
+        guard let handle = found else { return nil }
         remember(handle, ofWrappingKey: id, epoch: epoch)
         return handle
     }
@@ -448,7 +450,11 @@ package final class TokenStore: Sendable {
         }
         template.append(.token(true))
         func look() throws -> [ObjectHandle] {
-            try session.findObjects(template).filter { try isCurrent($0, object, in: session) }
+            try searching(with: session) {
+                let found = try session.findObjects(template).filter { try isCurrent($0, object, in: session) }
+                if found.isEmpty { try requireLogin(session) }
+                return found
+            }
         }
         var found = try look()
         // An object may be missing for a moment while another program or pool writes to the token.
@@ -457,10 +463,7 @@ package final class TokenStore: Sendable {
             usleep(pause)
             found = try look()
         }
-        guard !found.isEmpty else {
-            try requireLogin(session)
-            throw gone()
-        }
+        guard !found.isEmpty else { throw gone() }
         // Two certificates with the same bytes are equivalent. Two keys that reveal only the same id may be different
         // keys.
         guard found.count == 1 || object.knownPublicKeyInfo != nil || object.objectClass == .certificate else {
@@ -470,16 +473,6 @@ package final class TokenStore: Sendable {
                 hint: "Give them different ids: pkcs11-tool --set-id")
         }
         return found
-    }
-
-    /// Checks that a session is logged in if the pool is. A session that has lost its login finds no private objects.
-    ///
-    /// A card that was pulled, or whose daemon was restarted, loses the login of sessions that stay open.
-    ///
-    /// - Throws: `PKCS11Error` with `userNotLoggedIn`, after which the pool logs in again.
-    func requireLogin(_ session: borrowing Session) throws {
-        guard try pool().isUserExpected, try !session.info().isUserLoggedIn else { return }
-        throw PKCS11Error(function: .findObjects, returnValue: .userNotLoggedIn, detail: "the token lost the login")
     }
 
     package func gone() -> KeychainError {

@@ -29,6 +29,7 @@ import Synchronization
 
     let functions: FunctionList
     let gate = CallGate()
+    let loginChanges = LoginChanges()
     /// What the library says of itself.
     let identity: TokenProfile.Identity
     /// The profile of the library, without that of a token.

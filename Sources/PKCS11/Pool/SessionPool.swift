@@ -94,9 +94,30 @@ import Synchronization
         module.register(self)
     }
 
-    /// Changes whenever object handles may have become invalid: with each login, logout and initialisation of the
-    /// module.
-    public var loginEpoch: Int { module.generation << 32 | logins.load(ordering: .relaxed) }
+    /// Changes whenever object handles may have become invalid: with each login and logout by this process, with each
+    /// lost login that the pool notices, and with each initialisation of the module.
+    public var loginEpoch: Int {
+        module.generation << 32 | (logins.load(ordering: .relaxed) + module.loginChanges.count)
+    }
+
+    /// Runs `body`, which searches for objects, and again if this process has logged in or out in the meantime.
+    ///
+    /// Another pool that checks its PIN logs the token out and in again. Blocks while such a login is in progress, at
+    /// most until `Configuration.deadline`.
+    ///
+    /// - Parameters:
+    ///   - session: The session of this pool that `body` uses.
+    ///   - body: Searches, and throws `ReturnValue.userNotLoggedIn` if the login is missing afterwards.
+    /// - Throws: `ReturnValue.cantLock` of `PKCS11Function.login` if the deadline passes; the errors of `body`.
+    package func searching<Result>(with session: borrowing Session, _ body: () throws -> Result) throws -> Result {
+        let deadline = Deadline.after(configuration.deadline)
+        repeat {
+            guard let before = module.loginChanges.settledCount(of: session.slot.id, until: deadline) else { break }
+            let result = try body()
+            if module.loginChanges.count == before { return result }
+        } while !deadline.hasPassed
+        throw PKCS11Error.busy(.login)
+    }
 
     /// Runs `body` with a session of its own, logged in.
     ///

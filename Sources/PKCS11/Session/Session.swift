@@ -77,12 +77,17 @@ public struct Session: ~Copyable, Sendable {
     ///   `userAlreadyLoggedIn`, even for a wrong PIN, if the user is already logged in; `userAnotherAlreadyLoggedIn`.
     public func login(_ user: UserType = .user, pin: SecretBytes?) throws(PKCS11Error) {
         let login = try unsafe functions.entry(functions.table.pointee.C_Login, .login)
-        try call(.login, awaitsPerson: pin == nil) {
-            guard let pin else { return login(handle, user.rawValue, nil, 0) }
-            return unsafe pin.withUnsafeBytes { pin in
-                unsafe login(handle, user.rawValue, pin.mutableBytes, CK_ULONG(pin.count))
+        func send() throws(PKCS11Error) {
+            try call(.login, awaitsPerson: pin == nil) {
+                guard let pin else { return login(handle, user.rawValue, nil, 0) }
+                return unsafe pin.withUnsafeBytes { pin in
+                    unsafe login(handle, user.rawValue, pin.mutableBytes, CK_ULONG(pin.count))
+                }
             }
         }
+        // A login for one use of a key leaves the login of the token as it is.
+        guard user != .contextSpecific else { return try send() }
+        try slot.module.loginChanges.during(slot.id, send)
     }
 
     /// Logs out, for all sessions of this process with the token. Handles of private objects become invalid.
@@ -92,7 +97,9 @@ public struct Session: ~Copyable, Sendable {
     /// - Throws: `ReturnValue.userNotLoggedIn` if no user was logged in.
     public func logout() throws(PKCS11Error) {
         let logout = try unsafe functions.entry(functions.table.pointee.C_Logout, .logout)
-        try call(.logout) { logout(handle) }
+        try slot.module.loginChanges.during(slot.id) { () throws(PKCS11Error) in
+            try call(.logout) { logout(handle) }
+        }
     }
 
     /// Sets the user's PIN, as the security officer.

@@ -491,7 +491,7 @@ extension EveryToken {
             done.withLock { $0 = true }
             let (looks, seen) = try await looking
             print("\(looks) looks during \(renewals) renewals saw \(seen.count) versions")
-            #expect(looks > renewals && seen.count > 2)
+            #expect(seen.count > 2)
             withExtendedLifetime(test) {}
         }
     }
