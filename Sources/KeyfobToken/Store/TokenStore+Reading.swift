@@ -132,7 +132,6 @@ extension TokenStore {
     private func listOnce(
         in session: borrowing Session, passingOverUnreadable passesOverUnreadable: Bool
     ) throws -> Listing {
-        let epoch = try pool().loginEpoch
         var objects: [TokenObject] = []
         var debris = 0
         let handles = try session.findObjects()
@@ -153,9 +152,9 @@ extension TokenStore {
             if isCut { debris += 1 } else { objects.append(object) }
         }
         try requireLogin(session)
-        let isWhole = try session.info().isUserLoggedIn && pool().loginEpoch == epoch
         return Listing(
-            objects: Self.completing(objects), debris: debris, listed: listed, isWhole: isWhole)
+            objects: Self.completing(objects), debris: debris, listed: listed,
+            isWhole: try session.info().isUserLoggedIn)
     }
 
     /// Whether a certificate object lacks a subject, which every program writes.
