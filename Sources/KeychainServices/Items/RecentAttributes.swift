@@ -10,10 +10,10 @@ import KeyfobPrimitives
 /// without data and token objects.
 enum RecentAttributes {
     /// A dictionary and the values it was built from.
+    // Unchecked because NSDictionary is not Sendable. Result dictionaries and their members are never changed.
     private struct Entry: @unchecked Sendable {
         let itemClass: ItemClass
         let attributes: ItemAttributes
-        // Unchecked because result dictionaries and their members are never changed.
         let dictionary: NSDictionary
     }
 

@@ -6,6 +6,7 @@ import Synchronization
 /// Each concerns all sessions with the token. A search during a change misses private objects, although the user is
 /// logged in before and after it.
 final class LoginChanges: Sendable {
+    // Atomic, because every use of a cached handle reads it.
     private let begun = Atomic(0)
     /// The slots of the changes in progress.
     private let slots = Lock<[UInt]>([])

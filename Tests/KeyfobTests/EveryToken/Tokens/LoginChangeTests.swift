@@ -12,7 +12,7 @@ extension EveryToken {
             let test = try TestKeychain()
             let keychain = test.keychain
             let key = try await keychain.keys.generate(.p256, label: "one")
-            /// The searches that have ended, and whether there are no more unlocks.
+            // The searches that have ended, and whether there are no more unlocks.
             let progress = Lock((searches: 0, isDone: false))
             async let searching: Void = BlockingExecutor.shared.run {
                 repeat {
