@@ -62,7 +62,7 @@ import Synchronization
     }
 
     private struct WeakPool {
-        weak var pool: (any OperationOwner)?
+        weak var pool: (any ModuleClient)?
     }
 
     struct Lifecycle {
@@ -294,7 +294,7 @@ import Synchronization
     var holdsOperations: Bool { holding.load(ordering: .sequentiallyConsistent) }
 
     /// Registers a pool whose operations are waited for before the library is initialised again.
-    func register(_ pool: any OperationOwner) {
+    func register(_ pool: any ModuleClient) {
         pools.withLock { pools in
             pools.removeAll { $0.pool == nil }
             pools.append(WeakPool(pool: pool))

@@ -308,7 +308,7 @@ import Synchronization
     }
 }
 
-extension SessionPool: OperationOwner {
+extension SessionPool: ModuleClient {
     /// Whether an operation runs on a session of the pool, or one is being opened for it.
     var isBusy: Bool {
         state.withLock { $0.machine.sessionCount > $0.machine.idle.count }

@@ -1,5 +1,5 @@
 /// An object whose operations a module waits for before its library is initialised again.
-protocol OperationOwner: AnyObject, Sendable {
+protocol ModuleClient: AnyObject, Sendable {
     /// Whether an operation is in progress.
     var isBusy: Bool { get }
 }
