@@ -91,6 +91,19 @@ import Testing
         }
     }
 
+    @Test func `a login to another token of the module leaves object handles valid`() throws {
+        let tokens = try (0..<2).map { _ in try TestToken.make(label: "pool") }
+        let directory = try TemporaryDirectory()
+        let module = try tokens[0].behind(FaultyModule(in: directory)).module
+        let pools = tokens.map { token in SessionPool(module: module, token: token.uri) { token.pin } }
+        try pools[0].login()
+        let epoch = pools[0].loginEpoch
+        try pools[1].login()
+        try pools[1].login(provingPIN: true)
+        try pools[1].logout()
+        #expect(pools[0].loginEpoch == epoch)
+    }
+
     @Test func `a search waits for a login on its token only, and until the deadline only`() throws {
         let token = try TestToken.make(label: "pool")
         let directory = try TemporaryDirectory()

@@ -48,7 +48,7 @@ import Synchronization
     let initializationArguments: InitializationArguments
     private let release: (@Sendable () -> Void)?
     let lifecycle = Lock(Lifecycle())
-    /// The pools whose operations are waited for before the library is initialised again.
+    /// The pools of this process that use the library.
     private let pools = Lock<[WeakPool]>([])
     /// Whether pools must not begin operations, because those in progress are being waited for.
     private let holding = Atomic(false)
@@ -293,11 +293,19 @@ import Synchronization
     /// operation, or the operation sees this flag.
     var holdsOperations: Bool { holding.load(ordering: .sequentiallyConsistent) }
 
-    /// Registers a pool whose operations are waited for before the library is initialised again.
+    /// Registers a pool that uses the library.
     func register(_ pool: any ModuleClient) {
         pools.withLock { pools in
             pools.removeAll { $0.pool == nil }
             pools.append(WeakPool(pool: pool))
+        }
+    }
+
+    /// Runs `change`, which logs in or out on the token in a slot. The pools learn of it before it begins.
+    func changingLogin<Failure: Error>(in slot: UInt, _ change: () throws(Failure) -> Void) throws(Failure) {
+        try loginChanges.during(slot) { () throws(Failure) in
+            for pool in pools.withLock({ $0.compactMap(\.pool) }) { pool.willChangeLogin(in: slot) }
+            try change()
         }
     }
 

@@ -58,6 +58,8 @@ import Synchronization
     let admission: Admission
     let watchdog: Watchdog?
     let logins = Atomic<Int>(0)
+    /// The number of logins and logouts by this process with the token, through any pool.
+    private let loginChanges = Atomic<Int>(0)
 
     let state: Lock<State>
 
@@ -94,13 +96,14 @@ import Synchronization
         module.register(self)
     }
 
-    /// Changes whenever object handles may have become invalid: with each login and logout by this process, with each
-    /// lost login that the pool notices, and with each initialisation of the module.
+    /// Changes whenever object handles may have become invalid: with each login to the token and each logout by this
+    /// process, with each lost login that the pool notices, and with each initialisation of the module.
     public var loginEpoch: Int {
-        module.generation << 32 | (logins.load(ordering: .relaxed) + module.loginChanges.count)
+        let changes = loginChanges.load(ordering: .sequentiallyConsistent)
+        return module.generation << 32 | (logins.load(ordering: .relaxed) + changes)
     }
 
-    /// Runs `body`, which searches for objects, and again if this process has logged in or out in the meantime.
+    /// Runs `body`, which searches for objects, and again if this process logs in or out meanwhile.
     ///
     /// Another pool that checks its PIN logs the token out and in again. Blocks while such a login is in progress, at
     /// most until `Configuration.deadline`.
@@ -112,9 +115,11 @@ import Synchronization
     package func searching<Result>(with session: borrowing Session, _ body: () throws -> Result) throws -> Result {
         let deadline = Deadline.after(configuration.deadline)
         repeat {
-            guard let before = module.loginChanges.settledCount(of: session.slot.id, until: deadline) else { break }
+            // Read before the wait, so that no change can begin between the two unseen.
+            let before = loginChanges.load(ordering: .sequentiallyConsistent)
+            guard module.loginChanges.settle(in: session.slot.id, until: deadline) else { break }
             let result = try body()
-            if module.loginChanges.count == before { return result }
+            if loginChanges.load(ordering: .sequentiallyConsistent) == before { return result }
         } while !deadline.hasPassed
         throw PKCS11Error.busy(.login)
     }
@@ -312,5 +317,11 @@ extension SessionPool: ModuleClient {
     /// Whether an operation runs on a session of the pool, or one is being opened for it.
     var isBusy: Bool {
         state.withLock { $0.machine.sessionCount > $0.machine.idle.count }
+    }
+
+    func willChangeLogin(in slot: UInt) {
+        // The slot is unknown while the pool looks for its token again; its sessions may still be open.
+        guard state.withLock({ $0.place?.slot.id ?? slot }) == slot else { return }
+        loginChanges.add(1, ordering: .sequentiallyConsistent)
     }
 }

@@ -87,7 +87,7 @@ public struct Session: ~Copyable, Sendable {
         }
         // A login for one use of a key leaves the login of the token as it is.
         guard user != .contextSpecific else { return try send() }
-        try slot.module.loginChanges.during(slot.id, send)
+        try slot.module.changingLogin(in: slot.id, send)
     }
 
     /// Logs out, for all sessions of this process with the token. Handles of private objects become invalid.
@@ -97,7 +97,7 @@ public struct Session: ~Copyable, Sendable {
     /// - Throws: `ReturnValue.userNotLoggedIn` if no user was logged in.
     public func logout() throws(PKCS11Error) {
         let logout = try unsafe functions.entry(functions.table.pointee.C_Logout, .logout)
-        try slot.module.loginChanges.during(slot.id) { () throws(PKCS11Error) in
+        try slot.module.changingLogin(in: slot.id) { () throws(PKCS11Error) in
             try call(.logout) { logout(handle) }
         }
     }
