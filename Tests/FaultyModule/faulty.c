@@ -42,6 +42,7 @@
 //   foreign                                the module is of another maker than SoftHSM
 //   remote                                 the module is p11-kit's client. The file faulty.so.together has as many bytes
 //                                          as there were calls during another call
+//   opensc                                 the module is OpenSC
 //   stranger                               the token is of another maker than SoftHSM
 //   without=N,N,...                        the token does not have these mechanisms; decimal numbers
 //   nameless=N,N,...                       these mechanisms are listed, and then nothing is known of them
@@ -296,17 +297,23 @@ static CK_RV mechanism_list(CK_SLOT_ID slot, CK_MECHANISM_TYPE_PTR types, CK_ULO
     return CKR_OK;
 }
 
+// Lets the module say that it is another library.
+static void be(CK_INFO_PTR info, const char *manufacturer, const char *description, CK_VERSION version) {
+    memset(info->manufacturerID, ' ', sizeof info->manufacturerID);
+    memset(info->libraryDescription, ' ', sizeof info->libraryDescription);
+    memcpy(info->manufacturerID, manufacturer, strlen(manufacturer));
+    memcpy(info->libraryDescription, description, strlen(description));
+    info->libraryVersion = version;
+}
+
 static CK_RV module_info(CK_INFO_PTR info) {
     CK_RV result = theirs->C_GetInfo(info);
     if (refuses("foreign"))
         memcpy(info->manufacturerID, "A STRANGER", 10);
-    if (refuses("remote")) {
-        memset(info->manufacturerID, ' ', sizeof info->manufacturerID);
-        memset(info->libraryDescription, ' ', sizeof info->libraryDescription);
-        memcpy(info->manufacturerID, "PKCS#11 Kit", 11);
-        memcpy(info->libraryDescription, "PKCS#11 Kit Proxy Module", 24);
-        info->libraryVersion = (CK_VERSION){1, 1};
-    }
+    if (refuses("remote"))
+        be(info, "PKCS#11 Kit", "PKCS#11 Kit Proxy Module", (CK_VERSION){1, 1});
+    if (refuses("opensc"))
+        be(info, "OpenSC Project", "OpenSC smartcard framework", (CK_VERSION){0, 23});
     return result;
 }
 

@@ -18,15 +18,31 @@ extension Module {
         }
     }
 
+    /// Makes the calls of one operation, from its start to its end.
+    ///
+    /// If the library has the quirk `operatesAlone`, no call that concerns slots and no other operation runs meanwhile.
+    ///
+    /// - Throws: The errors of `body`; `ReturnValue.cantLock` if another call has not returned after ``patience``.
+    @inline(__always)
+    func operating<Result: Sendable>(
+        _ function: PKCS11Function, _ body: () throws(PKCS11Error) -> Result
+    ) throws(PKCS11Error) -> Result {
+        guard operatesAlone else { return try body() }
+        guard let result = try alone(until: nil, body) else { throw .busy(function) }
+        return result
+    }
+
     /// Runs `body` while no other such call runs; returns `nil` if another one did not return in time.
-    private func alone(until deadline: Deadline?, _ body: () -> CK_RV) -> CK_RV? {
+    private func alone<Result: Sendable, Failure: Error>(
+        until deadline: Deadline?, _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result? {
         // The lock is mostly free; then the clock need not be read.
-        if let returnValue = slotLock.withLockIfFree({ _ in body() }) { return returnValue }
+        if let result = try slotLock.withLockIfFree({ _ throws(Failure) in try body() }) { return result }
         let end = deadline ?? .after(Self.patience)
-        if let returnValue = slotLock.withLock(until: end, { _ in body() }) { return returnValue }
+        if let result = try slotLock.withLock(until: end, { _ throws(Failure) in try body() }) { return result }
         // The deadline may have passed while a person typed the PIN. A call that takes only a moment must not make this
         // one fail.
-        return slotLock.withLock(until: .after(.seconds(1)), { _ in body() })
+        return try slotLock.withLock(until: .after(.seconds(1)), { _ throws(Failure) in try body() })
     }
 
     /// Reads a list in two calls, the first of which asks for the length and makes the module look for tokens again.

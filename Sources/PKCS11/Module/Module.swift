@@ -37,6 +37,8 @@ import Synchronization
     /// Whether calls that list objects and calls that add one must exclude each other.
     private let takesTurns: Bool
     private let turn = Lock(Turn.free)
+    /// Whether operations of two calls and calls that concern slots must exclude each other.
+    let operatesAlone: Bool
     /// Held around each call if only one thread at a time may be inside the library. A call takes no lock after it.
     private let callLock: Lock<Int>?
     /// Held around calls that concern slots, and around the opening and closing of sessions. Such a call may never end:
@@ -95,6 +97,7 @@ import Synchronization
         identity = Self.identity(of: functions, path)
         profile = TokenProfile(of: identity)
         takesTurns = profile.has(.listsAlone)
+        operatesAlone = profile.has(.operatesAlone)
         callLock = profile.has(.callsAlone) ? Lock(0) : nil
         lifecycle.withLock { $0.isOurs = isOurs }
         registerForExit()

@@ -65,6 +65,17 @@ extension TokenProfile {
                     + "waits for ever if the server is killed meanwhile (0.24)"
             ]),
         Entry(
+            "OpenSC",
+            .library(
+                .init(
+                    manufacturer: "OpenSC Project", description: "OpenSC smartcard framework",
+                    versions: Version(major: 0, minor: 0)..<Version(major: 1, minor: 0), file: "opensc-pkcs11.so")),
+            [
+                .operatesAlone:
+                    "frees the keys of a card that it finds removed, but closes only every other session with it; "
+                    + "C_Sign then crashes in a session whose C_SignInit came before (0.23)"
+            ]),
+        Entry(
             "trust store of p11-kit",
             .library(
                 .init(

@@ -17,6 +17,8 @@ public struct TokenProfile: Sendable, Hashable {
         case listsAlone
         /// Only one thread at a time may be inside the library.
         case callsAlone
+        /// The library must not look for tokens while another thread is between the two calls of an operation.
+        case operatesAlone
         /// The library computes in this process and waits for no device or other process that may be stopped.
         case computesInProcess
 

@@ -34,6 +34,16 @@ extension Session {
     ) throws(PKCS11Error) -> [UInt8] {
         try begin(operation.initializeName)
         defer { end() }
+        return try slot.module.operating(operation.initializeName) { () throws(PKCS11Error) in
+            try unsafe transform(operation, on: input, count: count, using: mechanism, capacity: capacity)
+        }
+    }
+
+    @inline(__always)
+    private func transform(
+        _ operation: Operation, on input: UnsafeMutablePointer<UInt8>?, count: Int, using mechanism: Mechanism,
+        capacity: Int
+    ) throws(PKCS11Error) -> [UInt8] {
         try start(operation, using: mechanism)
         var attempt = Attempt(capacity: capacity)
         while true {
@@ -66,6 +76,15 @@ extension Session {
     ) throws(PKCS11Error) -> SecretBytes {
         try begin(operation.initializeName)
         defer { end() }
+        return try slot.module.operating(operation.initializeName) { () throws(PKCS11Error) in
+            try unsafe transformSecret(operation, on: input, count: count, using: mechanism, capacity: capacity)
+        }
+    }
+
+    private func transformSecret(
+        _ operation: Operation, on input: UnsafeMutablePointer<UInt8>?, count: Int, using mechanism: Mechanism,
+        capacity: Int
+    ) throws(PKCS11Error) -> SecretBytes {
         try start(operation, using: mechanism)
         var attempt = Attempt(capacity: capacity)
         while true {

@@ -31,7 +31,8 @@ extension Session {
 
     /// Begins a signature of data that `endSignature(_:)` takes later.
     ///
-    /// The session can do nothing else until then; a signature that is never made ends with the session. With SoftHSM,
+    /// The session can do nothing else until then; a signature that is never made ends with the session. Do not use it
+    /// with a library that has the quirk `operatesAlone`: a card that is removed in between may crash it. With SoftHSM,
     /// `endSignature(_:)` then has only a third of the work of an EC signature left.
     ///
     /// Corresponds to `C_SignInit`.
@@ -85,10 +86,18 @@ extension Session {
     public func verify(
         signature: [UInt8], of data: [UInt8], with key: ObjectHandle, using mechanism: Mechanism
     ) throws(PKCS11Error) -> Bool {
-        let initialize = try unsafe functions.entry(functions.table.pointee.C_VerifyInit, .verifyInit)
-        let verify = try unsafe functions.entry(functions.table.pointee.C_Verify, .verify)
         try begin(.verifyInit)
         defer { end() }
+        return try slot.module.operating(.verifyInit) { () throws(PKCS11Error) in
+            try isValid(signature, of: data, with: key, using: mechanism)
+        }
+    }
+
+    private func isValid(
+        _ signature: [UInt8], of data: [UInt8], with key: ObjectHandle, using mechanism: Mechanism
+    ) throws(PKCS11Error) -> Bool {
+        let initialize = try unsafe functions.entry(functions.table.pointee.C_VerifyInit, .verifyInit)
+        let verify = try unsafe functions.entry(functions.table.pointee.C_Verify, .verify)
         let initialized = try unsafe mechanism.withCMechanism { (mechanism) throws(PKCS11Error) in
             pending(.verifyInit) { unsafe initialize(handle, mechanism, key.rawValue) }
         }
