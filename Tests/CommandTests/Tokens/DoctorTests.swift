@@ -19,7 +19,7 @@ import Testing
     private static let profiles: [TokenKind: [String]] = [
         .softhsm: ["SoftHSM library", "SoftHSM token"], .nss: ["NSS softokn"],
         .remote: ["SoftHSM token", "remote protocol of p11-kit"],
-        .tpm2: ["tpm2-pkcs11"], .piv: [],
+        .tpm2: ["tpm2-pkcs11"], .piv: ["OpenSC"],
     ]
 
     /// What each token does, as measured; the other capabilities work.
