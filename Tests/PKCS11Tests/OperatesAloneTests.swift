@@ -8,7 +8,7 @@ import Testing
 /// Libraries that must not look for tokens during an operation.
 @Suite struct OperatesAloneTests {
     @Test(arguments: ["C_SignInit", "C_Sign"], [true, false])
-    func `OpenSC does not look for tokens between the two calls of a signature`(
+    func `OpenSC is not asked for its token between the two calls of a signature`(
         function: String, isOpenSC: Bool
     ) throws {
         let directory = try TemporaryDirectory()

@@ -22,7 +22,7 @@ final class LoginChanges: Sendable {
 
     /// Waits until no change is in progress in a slot.
     ///
-    /// - Returns: Whether that came true by `deadline`.
+    /// - Returns: `false` if one still is at `deadline`.
     func settle(in slot: UInt, until deadline: Deadline) -> Bool {
         slots.wait(until: deadline) { $0.contains(slot) ? nil : true } ?? false
     }

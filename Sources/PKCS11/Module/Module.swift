@@ -37,12 +37,13 @@ import Synchronization
     /// Whether calls that list objects and calls that add one must exclude each other.
     private let takesTurns: Bool
     private let turn = Lock(Turn.free)
-    /// Whether operations of two calls and calls that concern slots must exclude each other.
+    /// Whether operations of two calls must hold `slotLock`.
     let operatesAlone: Bool
     /// Held around each call if only one thread at a time may be inside the library. A call takes no lock after it.
     private let callLock: Lock<Int>?
-    /// Held around calls that concern slots, and around the opening and closing of sessions. Such a call may never end:
-    /// never wait for this lock without a deadline while other threads wait for the caller.
+    /// Held around calls that concern slots, around the opening and closing of sessions, and around operations if the
+    /// library `operatesAlone`. Such a call may never end: never wait for this lock without a deadline while other
+    /// threads wait for the caller.
     let slotLock = Lock(0)
     /// The number of sessions that threads are going to close later, because another call did not return in time.
     let lateClosings = Atomic(0)

@@ -96,14 +96,14 @@ import Synchronization
         module.register(self)
     }
 
-    /// Changes whenever object handles may have become invalid: with each login to the token and each logout by this
-    /// process, with each lost login that the pool notices, and with each initialisation of the module.
+    /// Changes whenever object handles may have become invalid: with each login and logout of this process on the
+    /// token, with each lost login that the pool notices, and with each initialisation of the module.
     public var loginEpoch: Int {
         let changes = loginChanges.load(ordering: .sequentiallyConsistent)
         return module.generation << 32 | (logins.load(ordering: .relaxed) + changes)
     }
 
-    /// Runs `body`, which searches for objects, and again if this process logs in or out meanwhile.
+    /// Runs `body`, which searches for objects, and again if this process logs in or out on the token meanwhile.
     ///
     /// Another pool that checks its PIN logs the token out and in again. Blocks while such a login is in progress, at
     /// most until `Configuration.deadline`.
@@ -115,7 +115,7 @@ import Synchronization
     package func searching<Result>(with session: borrowing Session, _ body: () throws -> Result) throws -> Result {
         let deadline = Deadline.after(configuration.deadline)
         repeat {
-            // Read before the wait, so that no change can begin between the two unseen.
+            // Read before the wait, so that a change that begins after the wait is seen.
             let before = loginChanges.load(ordering: .sequentiallyConsistent)
             guard module.loginChanges.settle(in: session.slot.id, until: deadline) else { break }
             let result = try body()
